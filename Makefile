@@ -1,0 +1,42 @@
+# make demo   the main job on a fresh machine: environment, SpecVI-Mini, scores, a page to open
+# make test   every test
+# make lint   ruff and mypy
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-fast lint clean
+
+demo: $(VENV)/.core
+	$(BIN)/specvi demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist worksteal
+
+test-fast: $(VENV)/.dev
+	$(BIN)/pytest -m "not slow"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Two stamps: .core for the demo, .dev with the test tools on top. Both fall when the declared or the
+# tested versions change, and then the environment is made anew.
+$(VENV)/.base: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"specvi needs Python 3.11 or newer; {sys.executable} is {v[0]}.{v[1]}. Name a newer one: make PYTHON=python3.12")'
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.core: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $(VENV)/.core $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,1 @@
+"""Agents that inspect a spectrum through the zoom tool."""

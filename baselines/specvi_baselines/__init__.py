@@ -1,0 +1,1 @@
+"""Reference systems: constants, rules, classical learners and networks."""

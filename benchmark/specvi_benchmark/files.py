@@ -1,0 +1,188 @@
+"""Files as every part writes and reads them: atomic, durable, and told plainly when they are wrong."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import platformdirs
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from specvi_benchmark.errors import UserError, examples
+
+
+class StrictModel(BaseModel):
+    """Base of every record that is read from a file: unknown keys are refused, values are frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def home() -> Path:
+    """Return the folder of caches and builds: ``$SPECVI_HOME``, else the platform's cache folder."""
+    chosen = os.environ.get("SPECVI_HOME")
+    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("specvi")
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path in the same folder; on success it replaces ``path``, durably.
+
+    A reader sees the old file or the whole new one, never a part; an exception leaves the old one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+        _fsync_folder(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write ``content`` atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` as UTF-8, atomically."""
+    write_bytes(path, text.encode())
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write ``value`` as indented JSON, atomically."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def canonical_json(value: object) -> bytes:
+    """Return the one JSON encoding used for fingerprints: sorted keys, no spaces, no NaN, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def sha256_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes as 64 hex digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 file, or say in one message why it can't be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UserError("no such file", where=path, fix="check the path") from None
+    except IsADirectoryError:
+        raise UserError("a file was expected, this is a folder", where=path) from None
+    except UnicodeDecodeError as error:
+        raise UserError(
+            "not a text file", where=path, expected="UTF-8 text", got=f"byte {error.start} is not UTF-8"
+        ) from None
+
+
+def parse_json(text: str, where: object) -> Any:
+    """Parse JSON text; ``where`` names it in the message when it is broken."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(
+            "not valid JSON", where=where, got=f"{error.msg} at column {error.colno}", fix="mend or remove it"
+        ) from None
+
+
+def parse_yaml(text: str, where: object) -> Any:
+    """Parse YAML text with the safe loader; ``where`` names it in the message when it is broken."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UserError("not valid YAML", where=where, got=" ".join(str(error).split())) from None
+
+
+def validate(model: type[Model], value: object, where: object) -> Model:
+    """Check a parsed value against a model; all faults go into one message."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        faults = [_fault(details) for details in error.errors()]
+        raise UserError(
+            f"{len(faults)} fault{'s' if len(faults) > 1 else ''} in {model.__name__}",
+            where=where,
+            got=examples(faults, limit=5),
+            fix="correct the named keys; unknown keys are refused so that a typing error can't pass",
+        ) from None
+
+
+def read_json_model(path: Path, model: type[Model]) -> Model:
+    """Read a JSON file into a model."""
+    return validate(model, parse_json(read_text(path), path), path)
+
+
+def append_line(path: Path, record: object) -> None:
+    """Append one JSON line in a single durable write.
+
+    A kill leaves at most one unfinished line at the end, which `read_lines` and `mend_log` drop.
+    """
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        written = os.write(handle, line)
+        while written < len(line):
+            written += os.write(handle, line[written:])
+    finally:
+        os.close(handle)
+
+
+def mend_log(path: Path) -> int:
+    """Cut an unfinished last line, as a kill can leave it; return how many bytes were cut."""
+    if not path.exists():
+        return 0
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        with path.open("rb+") as stream:
+            stream.truncate(whole)
+    return len(content) - whole
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield ``(line number, parsed value)`` of a JSON-lines log; an unfinished last line is left out."""
+    text = read_text(path)
+    lines = text.split("\n")
+    finished = lines[:-1]  # what follows the last line break is empty, or was being written
+    for number, line in enumerate(finished, start=1):
+        if line.strip():
+            yield number, parse_json(line, f"{path}, line {number}")
+
+
+def _fault(details: Any) -> str:
+    place = ".".join(str(part) for part in details["loc"]) or "value"
+    got = details.get("input")
+    shown = "" if isinstance(got, dict | list) else f" (got {got!r})"
+    return f"{place}: {details['msg']}{shown}"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _fsync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,64 @@
+"""What a task is: the question, what decides it, what confuses it, and how border cases are labelled."""
+
+from typing import Literal
+
+from specvi_benchmark.files import StrictModel
+
+Track = Literal["main", "cross-survey", "cross-task", "extreme"]
+Frame = Literal["rest", "observed"]
+Rank = Literal["primary", "secondary", "supporting"]
+
+
+class Indicator(StrictModel):
+    """A visual feature that speaks for the class. ``state`` names the physical state it holds in, if not all."""
+
+    rank: Rank
+    text: str
+    state: str | None = None
+
+
+class Confuser(StrictModel):
+    """Another kind of object that looks alike, and how to tell it apart."""
+
+    name: str
+    tell: str
+
+
+class Window(StrictModel):
+    """A stretch of spectrum worth a zoom. Vacuum ångström, in the task's frame."""
+
+    label: str
+    range_AA: tuple[float, float]
+    look_for: str
+
+
+class BorderCase(StrictModel):
+    """How candidates on the border are labelled. ``undecidable`` ones are left out of a split."""
+
+    case: str
+    label: Literal["YES", "NO", "undecidable"]
+    reason: str
+
+
+class Task(StrictModel):
+    """One YES/NO question about one class.
+
+    ``class_name`` is the name used in prompts; ``aliases`` are the official spellings accepted on
+    input; ``data_source`` is the official spelling on output; ``frame`` is the frame in which windows
+    are given and views are drawn.
+    """
+
+    key: str
+    class_name: str
+    track: Track
+    data_source: str
+    aliases: tuple[str, ...]
+    frame: Frame
+    question: str
+    summary: str
+    indicators: tuple[Indicator, ...]
+    confusers: tuple[Confuser, ...]
+    windows: tuple[Window, ...]
+    guideline: str
+    border_cases: tuple[BorderCase, ...]
+    sources: tuple[str, ...]

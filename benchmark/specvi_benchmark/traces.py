@@ -1,0 +1,85 @@
+"""The record of one inspection: ordered turns of text, tool calls and views."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from specvi_benchmark.files import StrictModel, read_lines, validate
+
+SCHEMA_VERSION = 1
+
+Role = Literal["system", "user", "assistant", "tool", "error"]
+
+
+class ToolCall(StrictModel):
+    """A call as the model wrote it; ``arguments`` is the raw text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class ViewRecord(StrictModel):
+    """A picture that was shown: ``views/<png_sha256>.png`` holds its bytes."""
+
+    png_sha256: str
+    pixel_sha256: str
+    window_AA: tuple[float, float]
+    frame: Literal["observed", "rest"]
+    style: str
+    size_px: tuple[int, int]
+
+
+class Turn(StrictModel):
+    """One turn; ``text`` is raw. The role ``error`` records why an inspection ended without a verdict."""
+
+    role: Role
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    views: tuple[ViewRecord, ...] = ()
+    usage: Mapping[str, int] | None = None
+    seconds: float | None = None
+
+
+class TraceRecord(StrictModel):
+    """One line of ``traces.jsonl``."""
+
+    schema_version: Literal[1]
+    id: str
+    task: str
+    sample: int
+    environment: Mapping[str, Any]
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The turns of one inspection, and the settings of the environment it ran in."""
+
+    turns: tuple[Turn, ...]
+    environment: Mapping[str, Any]
+    sample: int = 0
+
+    def record(self, task: str, question_id: str) -> dict[str, Any]:
+        """Return the line of ``traces.jsonl``."""
+        return TraceRecord(
+            schema_version=SCHEMA_VERSION,
+            id=question_id,
+            task=task,
+            sample=self.sample,
+            environment=self.environment,
+            turns=self.turns,
+        ).model_dump(mode="json")
+
+
+def said(text: str) -> Trace:
+    """Return the trace of a system that gives its evidence in one statement, without a tool."""
+    return Trace(turns=(Turn(role="assistant", text=text),), environment={})
+
+
+def read_traces(path: Path) -> dict[tuple[str, str], TraceRecord]:
+    """Read ``traces.jsonl``: (task, id) → trace; the last line of a pair counts."""
+    records = (validate(TraceRecord, value, f"{path}, line {number}") for number, value in read_lines(path))
+    return {(record.task, record.id): record for record in records}

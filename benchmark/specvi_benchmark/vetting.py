@@ -1,0 +1,110 @@
+"""Questions, verdicts and the systems between them; and how a system is found by name."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import entry_points
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
+
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.spectrum import Spectrum
+from specvi_benchmark.tasks import Task
+from specvi_benchmark.traces import Trace
+
+Answer = Literal["YES", "NO"]
+Vote = Literal["YES", "NO", "none"]
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+
+
+class Outcome(StrEnum):
+    """How an inspection ended: exactly one of these. A failure is never an answer."""
+
+    ANSWERED = "answered"
+    ABSTAINED = "abstained"
+    UNPARSED = "unparsed"
+    TRUNCATED = "truncated"
+    REFUSED = "refused"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What a system sees: one spectrum, one task, and the redshift to use (None: none given)."""
+
+    id: str
+    task: Task
+    spectrum: Spectrum
+    redshift: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A system's word on one question, and what it cost.
+
+    ``answer`` is there exactly when ``outcome`` is ``answered``. ``p_yes`` is the probability of YES,
+    None for a system that has none.
+    """
+
+    id: str
+    task: str
+    outcome: Outcome
+    answer: Answer | None = None
+    answer_lenient: Answer | None = None
+    p_yes: float | None = None
+    votes: tuple[Vote, ...] | None = None
+    tool_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+    trace: Trace | None = None
+
+    def __post_init__(self) -> None:
+        if (self.answer is not None) != (self.outcome is Outcome.ANSWERED):
+            raise ValueError(f"a verdict has an answer exactly when it is answered: {self.answer}, {self.outcome}")
+        if self.p_yes is not None and not 0 <= self.p_yes <= 1:
+            raise ValueError(f"p_yes is a probability, got {self.p_yes}")
+
+
+def answered(question: Question, answer: Answer, **more: Any) -> Verdict:
+    """Return the verdict of a system that answered; ``more`` are other fields of `Verdict`."""
+    return Verdict(question.id, question.task.key, Outcome.ANSWERED, answer, answer_lenient=answer, **more)
+
+
+@runtime_checkable
+class Vetter(Protocol):
+    """A system under test. ``config`` names everything that changes a verdict, and no secret."""
+
+    @property
+    def config(self) -> Mapping[str, Any]: ...
+
+    def vet(self, questions: Sequence[Question]) -> Iterator[Verdict]:
+        """Yield one verdict a question, each named by the question's id and task, in any order."""
+        ...
+
+
+VetterFactory = Callable[[str | None, Mapping[str, str]], Vetter]
+
+
+def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> Vetter:
+    """Make the vetter of a spec string ``name`` or ``name:argument``.
+
+    Raises
+    ------
+    UserError
+        No installed package offers that name, or what it needs is not installed.
+    """
+    name, _, argument = spec.partition(":")
+    known = {point.name: point for point in entry_points(group="specvi.vetters")}
+    if name not in known:
+        raise UserError(
+            "no such vetter", where=f"vetter {spec!r}", expected=f"one of {', '.join(sorted(known))}", got=name,
+            fix="check the spelling, or install the package that offers it",
+        )
+    try:
+        factory: VetterFactory = known[name].load()
+    except ModuleNotFoundError as error:
+        extras = ",".join(known[name].extras)
+        hint = f"pip install 'specvi-bench[{extras}]'" if extras else f"pip install {error.name}"
+        raise UserError(f"vetter {name} needs a package that is not installed", got=error.name, fix=hint) from None
+    return factory(argument or None, dict(options or {}))

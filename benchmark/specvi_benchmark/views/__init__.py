@@ -1,0 +1,5 @@
+"""Pictures of a window of a spectrum."""
+
+from specvi_benchmark.views.view import RENDERER_VERSION, View, render
+
+__all__ = ["RENDERER_VERSION", "View", "render"]

@@ -1,0 +1,1 @@
+"""Submissions, ranking, tables, site and demo."""

@@ -1,0 +1,1 @@
+"""Recipes that train the vetting agent."""
