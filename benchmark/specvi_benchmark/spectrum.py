@@ -81,7 +81,10 @@ class Spectrum:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle through the constructor: a copy in another process is checked and immutable too."""
         values = [getattr(self, item.name) for item in fields(self)]
-        return (_rebuild, tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values))
+        return (
+            _rebuild,
+            tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values),
+        )
 
     def _freeze(self, name: str, array: np.ndarray) -> None:
         array.setflags(write=False)
@@ -92,7 +95,9 @@ class Spectrum:
         where = self.name or "spectrum"
         if len(set(shapes.values())) != 1 or self.wavelength_AA.ndim != 1 or self.wavelength_AA.size < 2:
             raise UserError(
-                "arrays do not make a spectrum", where=where, expected="four 1-D arrays of one length, at least 2",
+                "arrays do not make a spectrum",
+                where=where,
+                expected="four 1-D arrays of one length, at least 2",
                 got=", ".join(f"{name} {shape}" for name, shape in shapes.items()),
             )
         steps = np.diff(self.wavelength_AA)
@@ -100,8 +105,10 @@ class Spectrum:
             bad = int(np.argmin(np.where(np.isfinite(steps), steps, -math.inf)))
             pair = f"{self.wavelength_AA[bad]:g} then {self.wavelength_AA[bad + 1]:g} Å at pixel {bad}"
             raise UserError(
-                "wavelengths are not increasing", where=where,
-                expected="finite, positive, strictly increasing ångström", got=pair,
+                "wavelengths are not increasing",
+                where=where,
+                expected="finite, positive, strictly increasing ångström",
+                got=pair,
                 fix="sort the rows by wavelength and remove doubled ones",
             )
         if not np.isfinite(self.ivar).all() or (self.ivar < 0).any():
@@ -172,7 +179,9 @@ def clean_spectrum(
         raise UserError("the spectrum is empty", where=name, expected="at least 2 pixels", got="0 pixels")
     if not (wavelength.shape == values.shape == weights.shape == bad.shape):
         raise UserError(
-            "arrays differ in length", where=name, expected="wavelength, flux, ivar and mask of one length",
+            "arrays differ in length",
+            where=name,
+            expected="wavelength, flux, ivar and mask of one length",
             got=f"{wavelength.shape}, {values.shape}, {weights.shape}, {bad.shape}",
         )
     bad = bad | ~np.isfinite(values) | ~np.isfinite(weights)
@@ -182,11 +191,18 @@ def clean_spectrum(
         bad = np.ones_like(bad)  # errors are given, and none carries information
     if bad.all():
         raise UserError(
-            "every pixel is bad", where=name, expected="at least one pixel with finite flux and ivar > 0",
-            got=f"{bad.size} masked pixels", fix="leave this spectrum out; the survey recorded no light for it",
+            "every pixel is bad",
+            where=name,
+            expected="at least one pixel with finite flux and ivar > 0",
+            got=f"{bad.size} masked pixels",
+            fix="leave this spectrum out; the survey recorded no light for it",
         )
     return Spectrum(
-        wavelength, np.where(np.isfinite(values), values, 0.0), np.where(bad, 0.0, weights), bad, **about  # type: ignore[arg-type]  # checked by Spectrum itself
+        wavelength,
+        np.where(np.isfinite(values), values, 0.0),
+        np.where(bad, 0.0, weights),
+        bad,
+        **about,  # type: ignore[arg-type]  # checked by Spectrum itself
     )
 
 

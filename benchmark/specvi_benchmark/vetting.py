@@ -61,7 +61,9 @@ class Verdict:
 
     def __post_init__(self) -> None:
         if (self.answer is not None) != (self.outcome is Outcome.ANSWERED):
-            raise ValueError(f"a verdict has an answer exactly when it is answered: {self.answer}, {self.outcome}")
+            raise ValueError(
+                f"a verdict has an answer exactly when it is answered: {self.answer}, {self.outcome}"
+            )
         if self.p_yes is not None and not 0 <= self.p_yes <= 1:
             raise ValueError(f"p_yes is a probability, got {self.p_yes}")
 
@@ -98,7 +100,10 @@ def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> Vetter:
     known = {point.name: point for point in entry_points(group="specvi.vetters")}
     if name not in known:
         raise UserError(
-            "no such vetter", where=f"vetter {spec!r}", expected=f"one of {', '.join(sorted(known))}", got=name,
+            "no such vetter",
+            where=f"vetter {spec!r}",
+            expected=f"one of {', '.join(sorted(known))}",
+            got=name,
             fix="check the spelling, or install the package that offers it",
         )
     try:
@@ -106,5 +111,7 @@ def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> Vetter:
     except ModuleNotFoundError as error:
         extras = ",".join(known[name].extras)
         hint = f"pip install 'specvi-bench[{extras}]'" if extras else f"pip install {error.name}"
-        raise UserError(f"vetter {name} needs a package that is not installed", got=error.name, fix=hint) from None
+        raise UserError(
+            f"vetter {name} needs a package that is not installed", got=error.name, fix=hint
+        ) from None
     return factory(argument or None, dict(options or {}))

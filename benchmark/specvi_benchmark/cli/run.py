@@ -1,0 +1,64 @@
+"""Run a vetter over a split, resumably; the folder can be scored."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.splits import Part
+
+app = typer.Typer()
+
+
+@app.command()
+def run(
+    vetter: Annotated[str, typer.Option(help="Vetter as name or name:argument, for example rules.")],
+    split: Annotated[str, typer.Option(help="Split folder, official parquet file, or `mini`.")] = "mini",
+    out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/SPLIT-VETTER.")] = None,
+    part: Annotated[Part, typer.Option(help="Part of the split.")] = "test",
+    task: Annotated[str | None, typer.Option(help="Only this task.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="A vetter option, KEY=VALUE. May be repeated.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed for vetters that draw random numbers.")] = 0,
+    json_: Annotated[bool, typer.Option("--json", help="Print run.json instead of sentences.")] = False,
+) -> None:
+    """Run VETTER over SPLIT. The same command goes on where a stopped run ended."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    from specvi_benchmark.runs.record import choose_split
+    from specvi_benchmark.runs.runner import Progress
+    from specvi_benchmark.runs.runner import run as run_vetter
+    from specvi_benchmark.tasks import get_task
+    from specvi_benchmark.vetting import load_vetter
+
+    system = load_vetter(vetter, _options(option or []))
+    chosen, reference = choose_split(split, part, get_task(task).key if task else None)
+    folder = out or Path("runs") / f"{chosen.name}-{vetter}".replace(":", "-").replace("/", "-")
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=console, transient=True) as bar:
+        line = bar.add_task(vetter, total=len(chosen.candidates))
+
+        def report(progress: Progress) -> None:
+            bar.update(line, completed=progress.done)
+
+        record = run_vetter(system, vetter, chosen, reference, folder, seed=seed, report=report)
+    if json_:
+        typer.echo(record.model_dump_json(indent=2))
+        return
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in (record.counts or {}).items() if count)
+    typer.echo(f"{vetter} over {chosen.name} ({part}): {counts}")
+    typer.echo(f"Wrote {folder}")
+    typer.echo(f"Next: specvi score {folder}")
+
+
+def _options(pairs: list[str]) -> dict[str, str]:
+    """Read KEY=VALUE pairs."""
+    broken = [pair for pair in pairs if "=" not in pair]
+    if broken:
+        raise UserError("a vetter option has no value", where=f"--option {broken[0]}", expected="KEY=VALUE")
+    return dict(pair.split("=", 1) for pair in pairs)

@@ -1,0 +1,139 @@
+"""``run.json``: what was run, on what, with which versions."""
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import StrictModel, canonical_json, read_json_model, write_json
+from specvi_benchmark.splits import Part, Split
+from specvi_benchmark.splits.io import find_split
+
+SCHEMA_VERSION = 1
+RUN_FILE = "run.json"
+PREDICTIONS_FILE = "predictions.jsonl"
+TRACES_FILE = "traces.jsonl"
+
+
+class SplitReference(StrictModel):
+    """Which candidates: the fingerprint of the selected part and task decides, the path helps to find them."""
+
+    name: str
+    version: str
+    path: str
+    part: Part | None
+    task: str | None
+    fingerprint: str
+
+
+class RunRecord(StrictModel):
+    """The content of ``run.json``. ``ended`` and ``counts`` are None until every question has a verdict."""
+
+    schema_version: Literal[1]
+    vetter: str
+    config: Mapping[str, Any]
+    split: SplitReference
+    versions: Mapping[str, int]
+    environment: Mapping[str, str]
+    seed: int
+    started: str
+    ended: str | None = None
+    counts: Mapping[str, int] | None = None
+
+
+def read_run_record(folder: Path) -> RunRecord:
+    """Read a run folder's ``run.json``."""
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise UserError(
+            "not a run folder", where=folder, expected=RUN_FILE, fix="name a folder that `specvi run` wrote"
+        )
+    return read_json_model(path, RunRecord)
+
+
+def write_run_record(folder: Path, record: RunRecord) -> None:
+    """Write a run folder's ``run.json`` atomically."""
+    write_json(folder / RUN_FILE, record.model_dump(mode="json"))
+
+
+def refuse_other_run(known: RunRecord, asked: RunRecord, folder: Path) -> None:
+    """Raise unless both records describe the same run: vetter, config, split, versions and seed.
+
+    Two configurations under one name would give a score that belongs to neither.
+    """
+    differences = [
+        f"{name} {_short(old)} → {_short(new)}"
+        for name, old, new in (
+            ("vetter", known.vetter, asked.vetter),
+            ("config", dict(known.config), dict(asked.config)),
+            ("split", known.split.fingerprint, asked.split.fingerprint),
+            ("versions", dict(known.versions), dict(asked.versions)),
+            ("seed", known.seed, asked.seed),
+        )
+        if canonical_json(old) != canonical_json(new)
+    ]
+    if differences:
+        raise UserError(
+            "this folder holds another run",
+            where=folder,
+            expected="the same vetter, config, split, versions and seed",
+            got="; ".join(differences),
+            fix="name another folder with --out",
+        )
+
+
+def choose_split(
+    place: str, part: Part | None = "test", task: str | None = None
+) -> tuple[Split, SplitReference]:
+    """Read a split by name or path, select a part and task, and return it with its reference."""
+    split = find_split(place).select(part=part, task=task)
+    recorded = str(Path(place).resolve()) if Path(place).exists() else place
+    return split, SplitReference(
+        name=split.name,
+        version=split.version,
+        path=recorded,
+        part=part,
+        task=task,
+        fingerprint=split.fingerprint,
+    )
+
+
+def load_split(reference: SplitReference, instead: str | None = None) -> Split:
+    """Read the candidates a run was made on and check their fingerprint.
+
+    Parameters
+    ----------
+    reference
+        The run's own reference.
+    instead
+        Name or path of the split to read in place of the recorded path, where that has moved.
+    """
+    place = instead or reference.path
+    split = find_split(place).select(part=reference.part, task=reference.task)
+    if split.fingerprint != reference.fingerprint:
+        raise UserError(
+            "the split is not the one this run was made on",
+            where=place,
+            expected=f"fingerprint {reference.fingerprint}",
+            got=split.fingerprint,
+            fix="name the right split with --split, or run the vetter again on this one",
+        )
+    return split
+
+
+def environment() -> dict[str, str]:
+    """Return the versions that can change a result, and the kind of machine. Nothing that names it."""
+    packages = ("specvi-bench", "numpy", "scipy", "astropy", "matplotlib", "pillow")
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        **{name: version(name) for name in packages},
+    }
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:28]}…{text[-28:]}"

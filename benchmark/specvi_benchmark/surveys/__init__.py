@@ -1,0 +1,5 @@
+"""Reading spectra: any survey file, recognised by its content, becomes a `Spectrum`."""
+
+from specvi_benchmark.surveys.reading import Reading, Skipped, read_spectra, read_spectrum
+
+__all__ = ["Reading", "Skipped", "read_spectra", "read_spectrum"]

@@ -1,0 +1,1 @@
+"""One module a file format; each defines ``FORMAT`` (see `specvi_benchmark.surveys.registry`)."""
