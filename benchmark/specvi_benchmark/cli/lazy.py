@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Sequence
 from importlib.machinery import PathFinder
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, requires, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class LazyCommand(TyperCommand):
             raise UserError(
                 f"`specvi {self.point.name.replace('.', ' ')}` needs packages that are not installed",
                 got=f"missing: {', '.join(missing)}",
-                fix=f"pip install 'specvi-bench[{','.join(self.point.extras)}]'",
+                fix=f"pip install '{_distribution(self.point)}[{','.join(self.point.extras)}]'",
             )
         real = get_command(self.point.load())
         for member in self.members:
@@ -80,7 +80,7 @@ def missing_packages(point: EntryPoint) -> list[str]:
     """Return the requirements of the entry point's extras that are not installed."""
     if not point.extras or point.dist is None:
         return []
-    declared = [Requirement(text) for text in requires(point.dist.name) or []]
+    declared = [Requirement(text) for text in point.dist.requires or []]
     wanted = [
         requirement
         for requirement in declared
@@ -109,6 +109,10 @@ def _editable_spec(package: str) -> Any:
     import importlib.util
 
     return importlib.util.find_spec(package)
+
+
+def _distribution(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else "specvi-bench"
 
 
 def _is_installed(package: str) -> bool:

@@ -61,7 +61,8 @@ def write_run_record(folder: Path, record: RunRecord) -> None:
 def refuse_other_run(known: RunRecord, asked: RunRecord, folder: Path) -> None:
     """Raise unless both records describe the same run: vetter, config, split, versions and seed.
 
-    Two configurations under one name would give a score that belongs to neither.
+    Two configurations under one name would give a score that belongs to neither. The scoring version
+    is left out: it changes no verdict.
     """
     differences = [
         f"{name} {_short(old)} → {_short(new)}"
@@ -69,7 +70,7 @@ def refuse_other_run(known: RunRecord, asked: RunRecord, folder: Path) -> None:
             ("vetter", known.vetter, asked.vetter),
             ("config", dict(known.config), dict(asked.config)),
             ("split", known.split.fingerprint, asked.split.fingerprint),
-            ("versions", dict(known.versions), dict(asked.versions)),
+            ("versions", _verdict_versions(known), _verdict_versions(asked)),
             ("seed", known.seed, asked.seed),
         )
         if canonical_json(old) != canonical_json(new)
@@ -132,6 +133,10 @@ def environment() -> dict[str, str]:
         "machine": platform.machine(),
         **{name: version(name) for name in packages},
     }
+
+
+def _verdict_versions(record: RunRecord) -> dict[str, int]:
+    return {name: number for name, number in record.versions.items() if name != "scoring_version"}
 
 
 def _short(value: object) -> str:

@@ -1,0 +1,51 @@
+"""The documentation: its Python runs, its links lead somewhere, its commands exist."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    path for path in REPOSITORY.rglob("*.md") if not any(part.startswith(".") for part in path.relative_to(REPOSITORY).parts)
+)
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+COMMAND = re.compile(r"\bspecvi ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(REPOSITORY))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_python_in_the_docs_runs(page: Path) -> None:
+    blocks = PYTHON.findall(page.read_text(encoding="utf-8"))
+    if not blocks:
+        return
+    done = subprocess.run([sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_in_the_docs_lead_somewhere(page: Path) -> None:
+    dead = [target for target in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / target).exists()]
+    assert dead == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_in_the_docs_exist(page: Path) -> None:
+    known = {point.name.split(".")[0] for point in entry_points(group="specvi.commands")}
+    code = "\n".join(re.findall(r"`[^`\n]+`|^```[a-z]*\n.*?^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+    assert {first for first, _ in COMMAND.findall(code)} <= known
+
+
+def test_readme_leads_with_the_two_commands() -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    first_block = re.search(r"^```[a-z]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert first_block is not None
+    assert "make demo" in first_block[1]
+    assert "make test" in first_block[1]
