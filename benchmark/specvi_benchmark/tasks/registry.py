@@ -22,8 +22,11 @@ def get_task(spelling: str) -> Task:
     key = _spellings().get(_fold(spelling))
     if key is None:
         raise UserError(
-            "no such task", where=f"task {spelling!r}", expected=f"one of {', '.join(TASK_KEYS)}",
-            got=spelling, fix="`specvi tasks` lists them with their official spellings",
+            "no such task",
+            where=f"task {spelling!r}",
+            expected=f"one of {', '.join(TASK_KEYS)}",
+            got=spelling,
+            fix="`specvi tasks` lists them with their official spellings",
         )
     return _load(key)
 
@@ -41,7 +44,11 @@ def _load(key: str) -> Task:
 
 @cache
 def _spellings() -> dict[str, str]:
-    return {_fold(name): task.key for task in all_tasks() for name in (task.key, task.class_name, *task.aliases)}
+    return {
+        _fold(name): task.key
+        for task in all_tasks()
+        for name in (task.key, task.class_name, task.data_source, *task.aliases)
+    }
 
 
 def _fold(spelling: str) -> str:

@@ -1,6 +1,9 @@
 """What a task is: the question, what decides it, what confuses it, and how border cases are labelled."""
 
+import re
 from typing import Literal
+
+from pydantic import field_validator
 
 from specvi_benchmark.files import StrictModel
 
@@ -10,7 +13,7 @@ Rank = Literal["primary", "secondary", "supporting"]
 
 
 class Indicator(StrictModel):
-    """A visual feature that speaks for the class. ``state`` names the physical state it holds in, if not all."""
+    """A visual feature that speaks for the class. ``state``: the state or subtype it holds for, None for all."""
 
     rank: Rank
     text: str
@@ -25,7 +28,11 @@ class Confuser(StrictModel):
 
 
 class Window(StrictModel):
-    """A stretch of spectrum worth a zoom. Vacuum ångström, in the task's frame."""
+    """A stretch of spectrum worth a zoom. Vacuum ångström, in the task's frame.
+
+    In a rest-frame task ``label`` is a list of lines and bands by their names in `specvi_benchmark.lines`,
+    separated by commas, each of them inside the window.
+    """
 
     label: str
     range_AA: tuple[float, float]
@@ -45,7 +52,8 @@ class Task(StrictModel):
 
     ``class_name`` is the name used in prompts; ``aliases`` are the official spellings accepted on
     input; ``data_source`` is the official spelling on output; ``frame`` is the frame in which windows
-    are given and views are drawn.
+    are given and views are drawn. ``guideline`` is a working procedure in paragraphs, separated by blank
+    lines. Lines are named by their vacuum wavelength, molecular bands by their traditional (air) one.
     """
 
     key: str
@@ -62,3 +70,9 @@ class Task(StrictModel):
     guideline: str
     border_cases: tuple[BorderCase, ...]
     sources: tuple[str, ...]
+
+    @field_validator("guideline")
+    @classmethod
+    def _unwrap(cls, text: str) -> str:
+        """Make each paragraph one line: the file breaks lines for its reader, a prompt or a page must not."""
+        return "\n\n".join(" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text.strip()))
