@@ -87,6 +87,8 @@ def read_text(path: Path) -> str:
         raise UserError("no such file", where=path, fix="check the path") from None
     except IsADirectoryError:
         raise UserError("a file was expected, this is a folder", where=path) from None
+    except OSError as error:
+        raise UserError("the file can't be read", where=path, got=error.strerror) from None
     except UnicodeDecodeError as error:
         raise UserError(
             "not a text file", where=path, expected="UTF-8 text", got=f"byte {error.start} is not UTF-8"

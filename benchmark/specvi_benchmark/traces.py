@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from specvi_benchmark.files import StrictModel, read_lines, validate
 
-SCHEMA_VERSION = 1
-
 Role = Literal["system", "user", "assistant", "tool", "error"]
 
 
@@ -65,7 +63,7 @@ class Trace:
     def record(self, task: str, question_id: str) -> dict[str, Any]:
         """Return the line of ``traces.jsonl``."""
         return TraceRecord(
-            schema_version=SCHEMA_VERSION,
+            schema_version=1,
             id=question_id,
             task=task,
             sample=self.sample,

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def root_group(points: Iterable[EntryPoint] | None = None) -> TyperGroup:
         if "." not in point.name
     }
     for name, children in members.items():  # a group that no package owns: its members make it
-        stubs = {
+        stubs: dict[str, Any] = {
             child.name.split(".", 1)[1]: LazyCommand(child.name.split(".", 1)[1], child) for child in children
         }
         commands[name] = TyperGroup(
@@ -91,24 +92,15 @@ def missing_packages(point: EntryPoint) -> list[str]:
 
 def first_docstring_line(module: str) -> str:
     """Return the first line of a module's docstring from its source, without importing anything."""
-    search: list[str] | None = None
-    parts = module.split(".")
-    for depth, _ in enumerate(parts, start=1):
-        found = PathFinder.find_spec(".".join(parts[:depth]), search)
-        if found is None:
-            found = _editable_spec(parts[0]) if depth == 1 else None
-        if found is None or found.origin is None:
-            return ""
-        search = list(found.submodule_search_locations or [])
+    package, *inside = module.split(".")
+    found = find_spec(package)  # finding a top-level name imports nothing, and knows editable installs too
+    for depth in range(1, len(inside) + 1):
+        folders = found.submodule_search_locations if found else None
+        found = PathFinder.find_spec(".".join((package, *inside[:depth])), folders or [])
+    if found is None or found.origin is None:
+        return ""
     tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
     return (ast.get_docstring(tree) or "").split("\n", 1)[0]
-
-
-def _editable_spec(package: str) -> Any:
-    """Find a top-level package that only an editable install's import hook knows. Imports nothing."""
-    import importlib.util
-
-    return importlib.util.find_spec(package)
 
 
 def _distribution(point: EntryPoint) -> str:

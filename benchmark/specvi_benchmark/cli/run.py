@@ -8,7 +8,7 @@ import typer
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Part
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -11,7 +11,6 @@ from specvi_benchmark.files import StrictModel, canonical_json, read_json_model,
 from specvi_benchmark.splits import Part, Split
 from specvi_benchmark.splits.io import find_split
 
-SCHEMA_VERSION = 1
 RUN_FILE = "run.json"
 PREDICTIONS_FILE = "predictions.jsonl"
 TRACES_FILE = "traces.jsonl"
@@ -112,6 +111,12 @@ def load_split(reference: SplitReference, instead: str | None = None) -> Split:
         Name or path of the split to read in place of the recorded path, where that has moved.
     """
     place = instead or reference.path
+    if instead is None and Path(place).is_absolute() and not Path(place).exists():
+        raise UserError(
+            "the split of this run is no longer where it was",
+            where=place,
+            fix="name where it is now with --split",
+        )
     split = find_split(place).select(part=reference.part, task=reference.task)
     if split.fingerprint != reference.fingerprint:
         raise UserError(

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import append_line, mend_log
-from specvi_benchmark.runs.predictions import prediction_of, read_run_predictions
+from specvi_benchmark.runs.predictions import Prediction, prediction_of, read_run_predictions
 from specvi_benchmark.runs.record import (
     PREDICTIONS_FILE,
     RUN_FILE,
-    SCHEMA_VERSION,
     TRACES_FILE,
     RunRecord,
     SplitReference,
@@ -112,7 +111,7 @@ def run(
 def _open(vetter: Vetter, spec: str, reference: SplitReference, folder: Path, seed: int) -> RunRecord:
     """Start the run, or check that the one in the folder is the same and mend its logs."""
     asked = RunRecord(
-        schema_version=SCHEMA_VERSION,
+        schema_version=1,
         vetter=spec,
         config=dict(vetter.config),
         split=reference,
@@ -139,7 +138,7 @@ def _open(vetter: Vetter, spec: str, reference: SplitReference, folder: Path, se
     return known
 
 
-def _finished(folder: Path) -> Mapping[tuple[str, str], Verdict]:
+def _finished(folder: Path) -> Mapping[tuple[str, str], Prediction]:
     path = folder / PREDICTIONS_FILE
     return read_run_predictions(path) if path.exists() else {}
 
