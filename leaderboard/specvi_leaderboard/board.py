@@ -1,0 +1,146 @@
+"""The leaderboard as data: what the page shows and ``results.json`` holds."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import StrictModel
+from specvi_benchmark.scoring import Results, ScoredSplit
+from specvi_benchmark.scoring.results import MacroScore, TaskScore
+from specvi_benchmark.tasks.task import Track
+from specvi_leaderboard.ranking import Point, rank
+from specvi_leaderboard.systems import System, refuse_mixed
+
+SCHEMA_VERSION = 1
+
+
+class Standing(StrictModel):
+    """A ranked system: the places its interval allows, and the systems it is tied with."""
+
+    system: str
+    rank_best: int
+    rank_worst: int
+    tied_with: tuple[str, ...]
+
+
+class Unranked(StrictModel):
+    """A system that is shown without a rank, and why."""
+
+    system: str
+    reason: str
+
+
+class TrackTable(StrictModel):
+    """The ranking of one track, by macro-F1 over its tasks; highest first."""
+
+    track: Track
+    tasks: tuple[str, ...]
+    ranked: tuple[Standing, ...]
+    unranked: tuple[Unranked, ...]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Return the names of all systems, the ranked ones first."""
+        return (*(row.system for row in self.ranked), *(row.system for row in self.unranked))
+
+
+class Board(StrictModel):
+    """Systems over one split, scored by one version, ranked within each track.
+
+    ``simulated`` is True where the spectra are: such scores say nothing about real ones. ``date`` is
+    there only when it was given, so that the same runs make the same page.
+    """
+
+    schema_version: Literal[1] = 1
+    split: ScoredSplit
+    simulated: bool
+    scoring_version: int
+    rule: str
+    date: str | None
+    tracks: tuple[TrackTable, ...]
+    systems: tuple[System, ...]
+
+    def system(self, name: str) -> System:
+        """Return the system of that name."""
+        return next(system for system in self.systems if system.name == name)
+
+    def macro(self, track: str, name: str) -> MacroScore:
+        """Return a system's macro score in a track."""
+        return next(score for score in self.system(name).results.macro if score.track == track)
+
+    def task(self, track: str, task: str, name: str) -> TaskScore:
+        """Return a system's score in a task of a track."""
+        scores = self.system(name).results.tasks
+        return next(score for score in scores if (score.track, score.task) == (track, task))
+
+
+def build_board(systems: Sequence[System], date: str | None = None) -> Board:
+    """Rank systems that were scored on the same candidates by the same version.
+
+    Raises
+    ------
+    UserError
+        More than one fingerprint or scoring version, or a split that mixes simulated and real spectra.
+    """
+    results = {system.name: system.results for system in systems}
+    refuse_mixed("split fingerprint", {name: result.split.fingerprint for name, result in results.items()})
+    refuse_mixed("scoring version", {name: result.scoring_version for name, result in results.items()})
+    first = systems[0].results
+    return Board(
+        split=first.split,
+        simulated=_is_simulated(first.split),
+        scoring_version=first.scoring_version,
+        rule=first.rule,
+        date=date,
+        tracks=tuple(_track_table(macro, systems) for macro in first.macro),
+        systems=tuple(systems),
+    )
+
+
+def _is_simulated(split: ScoredSplit) -> bool:
+    """Tell by what the object ids rest on; refuse simulated spectra beside real ones."""
+    sources = {source for source, number in split.object_id_sources.items() if number}
+    if "simulated" in sources and len(sources) > 1:
+        raise UserError(
+            "simulated and real spectra can't stand in one table",
+            where=f"split {split.name}",
+            expected="candidates that are all simulated, or all real",
+            got=", ".join(f"{number} {source}" for source, number in sorted(split.object_id_sources.items())),
+            fix="make one split of each",
+        )
+    return sources == {"simulated"}
+
+
+def _track_table(macro: MacroScore, systems: Sequence[System]) -> TrackTable:
+    scores: dict[str, Point] = {}
+    unranked: list[Unranked] = []
+    for system in systems:
+        f1 = next(score for score in system.results.macro if score.track == macro.track).ranked.f1
+        if not system.results.rankable:
+            unranked.append(Unranked(system=system.name, reason=_incomplete(system.results)))
+        elif f1.value is None or f1.low is None or f1.high is None:
+            reason = "macro-F1 is undefined: a task has neither a positive candidate nor a YES"
+            unranked.append(Unranked(system=system.name, reason=reason))
+        else:
+            scores[system.name] = Point(f1.value, f1.low, f1.high)
+    return TrackTable(
+        track=macro.track,
+        tasks=macro.tasks,
+        ranked=tuple(
+            Standing(system=p.system, rank_best=p.best, rank_worst=p.worst, tied_with=p.tied_with)
+            for p in rank(scores)
+        ),
+        unranked=tuple(unranked),
+    )
+
+
+def _incomplete(results: Results) -> str:
+    """Say which tasks have too many errors, and how many candidates have no verdict at all."""
+    shares = [
+        f"{score.task.upper()} {sum(calls['error'] for calls in score.ledger.values()) / score.n:.1%}"
+        for score in results.tasks
+        if f"{score.track}/{score.task}" in results.incomplete
+    ]
+    missing = results.partial.missing if results.partial else 0
+    unfinished = f"; {missing} candidates without a verdict, the run is not finished" if missing else ""
+    return f"incomplete: `error` in {', '.join(shares)}{unfinished}"

@@ -1,0 +1,1 @@
+"""The commands of the `specvi` program that belong to the leaderboard."""

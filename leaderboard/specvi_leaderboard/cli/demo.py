@@ -1,0 +1,95 @@
+"""Score the built-in systems on SpecVI-Mini and write a leaderboard to open."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from specvi_benchmark.runs.record import SplitReference
+    from specvi_benchmark.splits import Split
+
+SPLIT = "mini"
+RULES = "rules"
+VETTERS = ("always-yes", "always-no", RULES)
+
+app = typer.Typer()
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the runs and the page.")] = Path("specvi-demo"),
+) -> None:
+    """Run always-yes, always-no and rules over SpecVI-Mini, score them, and write a page to OUT/site.
+
+    No network and no data needed: SpecVI-Mini is simulated, and built on first use.
+    """
+    from rich.console import Console
+
+    from specvi_benchmark.runs.record import choose_split
+    from specvi_leaderboard.board import build_board
+    from specvi_leaderboard.site.write import write_site
+    from specvi_leaderboard.systems import read_systems
+    from specvi_leaderboard.terminal import print_board
+
+    console = Console(highlight=False)
+    with console.status("SpecVI-Mini: reading, or building on first use"):
+        split, reference = choose_split(SPLIT, "test")
+    runs = out / "runs"
+    _run_all(split, reference, runs, console)
+    board = build_board(read_systems([runs / name for name in VETTERS]))
+    page = write_site(board, out / "site")
+    print_board(board, console)
+    _show_one(split, runs / RULES, out / "candidate.png")
+    typer.echo(f"\nWrote {page}\nOpen: {page.resolve().as_uri()}\n\nNext:")
+    program = _program()
+    typer.echo("  # a spectrum of your own: verdict, evidence, picture")
+    typer.echo(f"  {program} inspect FILE --task cv")
+    typer.echo("  # every count of one run")
+    typer.echo(f"  {program} score {runs / RULES}")
+    typer.echo("  # the page again, with runs of your own")
+    typer.echo(f"  {program} leaderboard build {runs}/* --out {out / 'site'}")
+
+
+def _run_all(split: "Split", reference: "SplitReference", runs: Path, console: "Console") -> None:
+    """Run every vetter; what an earlier call finished is kept."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
+    from rich.progress import Progress as Bar
+
+    from specvi_benchmark.runs.runner import Progress, run
+    from specvi_benchmark.vetting import load_vetter
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Bar(*columns, console=console, transient=True) as bar:
+        lines = {name: bar.add_task(name, total=len(split.candidates)) for name in VETTERS}
+        for name, line in lines.items():
+
+            def report(progress: Progress, line: TaskID = line) -> None:
+                bar.update(line, completed=progress.done)
+
+            run(load_vetter(name), name, split, reference, runs / name, report=report)
+
+
+def _show_one(split: "Split", run_folder: Path, picture: Path) -> None:
+    """Draw the first positive candidate and say what `rules` made of it, right or wrong."""
+    from specvi_benchmark.files import write_bytes
+    from specvi_benchmark.runs.record import TRACES_FILE
+    from specvi_benchmark.traces import read_traces
+    from specvi_benchmark.views import render
+
+    candidate = next(c for c in split.candidates if c.truth == "YES")
+    task = candidate.task
+    write_bytes(picture, render(candidate.spectrum).png)
+    evidence = read_traces(run_folder / TRACES_FILE)[task.key, candidate.id].turns[-1].text
+    typer.echo(f"\nOne simulated candidate ({picture}): {task.question} Truth: {candidate.truth}.")
+    typer.echo(f"{RULES}: {evidence}")
+
+
+def _program() -> str:
+    """Return how to call this program from here: by name where the shell finds it, else as it was typed."""
+    typed = Path(sys.argv[0])
+    return "specvi" if shutil.which("specvi") or typed.name != "specvi" else str(typed)

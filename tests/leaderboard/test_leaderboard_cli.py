@@ -1,0 +1,63 @@
+import json
+
+import pytest
+
+from specvi_benchmark.cli.main import main
+from specvi_benchmark.splits.io import read_split, write_split
+
+
+def call(capsys, *arguments):
+    """Return exit code, standard output and standard error of one command line."""
+    with pytest.raises(SystemExit) as caught:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return caught.value.code, out, err
+
+
+def test_build_prints_the_table_what_it_wrote_and_what_to_do_next(make_run, tmp_path, capsys):
+    site = tmp_path / "site"
+    code, out, _ = call(capsys, "leaderboard", "build", make_run("reader", 9, 4), "--out", site)
+    assert code == 0
+    assert "SIMULATED" in out
+    assert "0.720" in out  # 9 found, 3 missed, 4 false alarms: 18 / 25
+    assert "a display, not a test" in " ".join(out.split())
+    assert str(site / "index.html") in out.replace("\n", "")
+    assert "Next" in out
+    assert (site / "index.html").exists()
+
+
+def test_build_writes_into_site_by_default(make_run, tmp_path, capsys, monkeypatch):
+    run = make_run("reader", 9, 4)
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, "leaderboard", "build", run)[0] == 0
+    assert (tmp_path / "site" / "index.html").exists()
+
+
+def test_build_gives_json_to_scripts(make_run, tmp_path, capsys):
+    run = make_run("reader", 9, 4)
+    _, out, _ = call(capsys, "leaderboard", "build", run, "--out", tmp_path / "site", "--json")
+    assert json.loads(out) == json.loads((tmp_path / "site" / "results.json").read_text())
+
+
+def test_a_name_is_never_read_as_markup(make_run, tmp_path, capsys):
+    run = make_run("[red]x[/]", 9, 4, folder="x", other=["error"])
+    _, out, _ = call(capsys, "leaderboard", "build", run, "--out", tmp_path / "site")
+    assert "Not ranked: [red]x[/]" in out
+
+
+def test_build_refuses_runs_over_different_splits(make_run, toy, tmp_path, capsys):
+    write_split(read_split(toy).select(task="cv"), tmp_path / "half")
+    runs = [make_run("a", 9, 4), make_run("b", 9, 4, at=tmp_path / "half")]
+    code, _, err = call(capsys, "leaderboard", "build", *runs, "--out", tmp_path / "site")
+    assert code == 2
+    assert "more than one split fingerprint" in err
+    assert not (tmp_path / "site").exists()
+
+
+def test_build_dates_the_page_only_when_told(make_run, tmp_path, capsys):
+    run, site = make_run("reader", 9, 4), tmp_path / "site"
+    call(capsys, "leaderboard", "build", run, "--out", site, "--date", "2026-03-01")
+    assert "2026-03-01" in (site / "index.html").read_text()
+    code, _, err = call(capsys, "leaderboard", "build", run, "--out", site, "--date", "1st of March")
+    assert code == 2
+    assert "YYYY-MM-DD" in err
