@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
+from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
@@ -26,7 +27,7 @@ class LazyCommand(TyperCommand):
     def __init__(self, name: str, point: EntryPoint, members: Sequence[EntryPoint] = ()) -> None:
         missing = missing_packages(point)
         note = f" (needs [{','.join(point.extras)}])" if missing else ""
-        super().__init__(name, help=first_docstring_line(point.module) + note)
+        super().__init__(name, help=escape(first_docstring_line(point.module) + note))
         self.point = point
         self.members = tuple(members)
 

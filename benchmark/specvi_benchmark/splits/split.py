@@ -34,7 +34,7 @@ class Candidate:
     """A question with its truth and where the truth comes from. Systems never receive it.
 
     ``prompt`` and ``images`` are kept as published; both are empty where the suite makes them when
-    they are needed.
+    they are needed. ``image_paths`` are the names published beside the pictures, one each (None: no name).
     """
 
     id: str
@@ -51,6 +51,11 @@ class Candidate:
     decidable: bool = True
     prompt: tuple[Message, ...] = ()
     images: tuple[bytes, ...] = ()
+    image_paths: tuple[str | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.image_paths) not in {0, len(self.images)}:
+            raise ValueError(f"{len(self.images)} pictures with {len(self.image_paths)} names")
 
     @property
     def question(self) -> Question:
@@ -100,7 +105,8 @@ class Split:
     def select(self, *, part: Part | None = None, task: str | None = None) -> "Split":
         """Return the candidates of one part, one task, or both, as a split with its own fingerprint."""
         kept = tuple(
-            c for c in self.candidates
+            c
+            for c in self.candidates
             if (part is None or c.part == part) and (task is None or c.task.key == task)
         )
         return Split(self.name, self.version, kept, self.recipe)

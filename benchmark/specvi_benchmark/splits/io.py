@@ -1,0 +1,292 @@
+"""Splits on disk: folders with ``split.json``, official parquet files, and splits known by name."""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from specvi_benchmark.errors import UserError, examples
+from specvi_benchmark.files import home, write_json
+from specvi_benchmark.splits import manifest
+from specvi_benchmark.splits.rows import Picture, to_candidates, to_table
+from specvi_benchmark.splits.schema import OFFICIAL, SCHEMA, missing_paths, official_suffix, surplus_paths
+from specvi_benchmark.splits.split import Candidate, Part, Split
+
+_ROWS_A_GROUP = 100  # 100 spectra are about 10 MB: memory stays flat, and small reads stay small
+_PART_OF_FILE = re.compile(r"(train|dev|cal|test)(?![A-Za-z0-9])")
+
+
+def write_split(
+    split: Split,
+    folder: Path,
+    *,
+    picture: Picture | None = None,
+    official_names: bool = False,
+    replace: bool = False,
+) -> manifest.Manifest:
+    """Write a split as one parquet file per part and task, with ``split.json``.
+
+    The folder appears whole: it is written under another name and renamed, so a kill leaves either no
+    folder, or the whole split.
+
+    Parameters
+    ----------
+    split
+        What to write.
+    folder
+        Where; its parents are made.
+    picture
+        Makes the picture of a candidate that has no published one; None leaves the pictures out.
+    official_names
+        Name the files with the published task spellings, ``test_cc.parquet`` for ``test_cs.parquet``.
+    replace
+        Replace a split that is there. Nothing but a split is ever replaced.
+
+    Raises
+    ------
+    UserError
+        The folder holds something already, or the split is empty.
+    """
+    if not split.candidates:
+        raise UserError("an empty split can't be written", where=f"split {split.name}")
+    _check_free(folder, replace=replace)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    building = folder.parent / f".{folder.name}.{uuid4().hex}.tmp"
+    building.mkdir()
+    try:
+        files = [
+            _write_group(building, group, picture, official_names=official_names)
+            for group in _groups(split.candidates)
+        ]
+        content = manifest.describe(split, files)
+        write_json(building / manifest.FILE_NAME, content.model_dump(mode="json"))
+        _move_into_place(building, folder)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return content
+
+
+def read_split(path: Path) -> Split:
+    """Read a split folder, a folder of official parquet files, or one parquet file.
+
+    A folder with ``split.json`` is checked against its fingerprint. Without it the split is named after
+    the path, has version ``0``, and its recipe names the files and the columns that were left out.
+
+    Raises
+    ------
+    UserError
+        Nothing is there, a file is damaged or in another schema, or the content is not what
+        ``split.json`` says.
+    """
+    if not path.exists():
+        raise UserError(
+            "no such split", where=path, fix="check the path, or build one: specvi split build mini"
+        )
+    if path.is_dir() and (path / manifest.FILE_NAME).exists():
+        return _read_described(path)
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise UserError(
+            "no parquet file in the folder", where=path, expected=f"{manifest.FILE_NAME} or *.parquet"
+        )
+    left_out = sorted({column for file in files for column in _columns_left_out(file)})
+    recipe: dict[str, Any] = {"files": [file.name for file in files], "columns_left_out": left_out}
+    return Split(path.stem if path.is_file() else path.resolve().name, "0", _read_files(files), recipe)
+
+
+def find_split(name_or_path: str | Path) -> Split:
+    """Return the split of that name or path; ``mini`` is built on first use.
+
+    Names come before paths: a folder called ``mini`` is reached as ``./mini``.
+
+    Raises
+    ------
+    UserError
+        Neither a known name nor a path.
+    """
+    if str(name_or_path) == "mini":
+        return read_split(mini_folder())
+    path = Path(name_or_path).expanduser()
+    if not path.exists():
+        raise UserError(
+            "no such split",
+            where=name_or_path,
+            expected="`mini`, a split folder, or official parquet files",
+            got="neither name nor path",
+            fix="check the spelling; `specvi split import` makes a split of official files",
+        )
+    return read_split(path)
+
+
+def mini_folder() -> Path:
+    """Return the folder of SpecVI-Mini, built if it is missing or made by another recipe."""
+    from specvi_benchmark.splits.mini import NAME, RECIPE, VERSION, build_mini  # noqa: PLC0415 -- it imports the simulator, which most reads don't need
+
+    folder = home() / "splits" / "mini"
+    with _locked(folder):
+        if (folder / manifest.FILE_NAME).exists():
+            found = manifest.read_manifest(folder)
+            if (found.name, found.version, dict(found.recipe)) == (NAME, VERSION, RECIPE):
+                return folder
+        for leftover in folder.parent.glob(f".{folder.name}.*.tmp"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        write_split(build_mini(), folder, replace=True)
+    return folder
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder that several processes may build; the lock ends with the process."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{folder.name}.lock").open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _read_described(folder: Path) -> Split:
+    described = manifest.read_manifest(folder)
+    files = [folder / name for name in described.files]
+    unlisted = sorted(set(folder.glob("*.parquet")) - set(files))
+    if unlisted:
+        raise UserError(
+            "a parquet file does not belong to the split",
+            where=folder,
+            expected=f"the files that {manifest.FILE_NAME} lists",
+            got=examples(file.name for file in unlisted),
+            fix="move it out of the folder",
+        )
+    split = Split(described.name, described.version, _read_files(files), described.recipe)
+    claims = {"fingerprint": described.fingerprint, "count": described.counts}
+    found = {"fingerprint": split.fingerprint, "count": manifest.count(split.candidates)}
+    for name, claim in claims.items():
+        if found[name] != claim:
+            raise UserError(
+                f"the split's {name} is not what {manifest.FILE_NAME} says",
+                where=folder,
+                expected=claim,
+                got=found[name],
+                fix="a file was changed: get the split again, or delete the folder and build it anew",
+            )
+    return split
+
+
+def _read_files(files: Sequence[Path]) -> tuple[Candidate, ...]:
+    return tuple(candidate for file in files for candidate in _read_file(file))
+
+
+def _read_file(path: Path) -> Iterator[Candidate]:
+    match = _PART_OF_FILE.match(path.name)
+    part = cast("Part", match[1]) if match else None
+    _columns_left_out(path)  # refuses a foreign schema before any row is read
+    row = 0
+    with _damage_told(path), pq.ParquetFile(path) as stream:
+        names = [name for name in SCHEMA.names if name in stream.schema_arrow.names]
+        for batch in stream.iter_batches(batch_size=_ROWS_A_GROUP, columns=names):
+            yield from to_candidates(pa.Table.from_batches([batch]), str(path), part, row)
+            row += batch.num_rows
+
+
+def _columns_left_out(path: Path) -> list[str]:
+    """Return the columns that reading leaves out; refuse a file that lacks some, or has its own specvi column.
+
+    An official file may carry more than the published schema. A file of the suite may not: its column
+    ``specvi`` is read whole or not at all.
+    """
+    with _damage_told(path):
+        schema = pq.read_schema(path)
+    ours = "specvi" in schema.names
+    missing = missing_paths(schema, SCHEMA if ours else OFFICIAL)
+    if missing:
+        raise UserError(
+            "not in the official schema",
+            where=path,
+            expected="columns " + ", ".join(OFFICIAL.names),
+            got=f"without {examples(missing)}",
+            fix="docs/splits.md lists every column and its type",
+        )
+    surplus = surplus_paths(schema, SCHEMA if ours else OFFICIAL)
+    unknown = [name for name in surplus if name.startswith("specvi.")]
+    if unknown:
+        raise UserError(
+            "the column specvi has values this version does not know",
+            where=path,
+            got=examples(unknown),
+            fix="pip install --upgrade specvi-bench",
+        )
+    return surplus
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise UserError(
+            "no such file", where=path, fix="get the split again; a file of it is missing"
+        ) from None
+    except (pa.ArrowException, OSError) as error:
+        first_line = str(error).splitlines()[0]
+        raise UserError(
+            "not a readable parquet file", where=path, got=first_line, fix="get the file again; it is damaged"
+        ) from None
+
+
+def _groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Return the candidates of each part and task, in order of first appearance."""
+    groups: dict[tuple[str, str], list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault((candidate.part, candidate.task.key), []).append(candidate)
+    return list(groups.values())
+
+
+def _write_group(
+    folder: Path, group: Sequence[Candidate], picture: Picture | None, *, official_names: bool
+) -> str:
+    key = group[0].task.key
+    name = f"{group[0].part}_{official_suffix(key) if official_names else key}.parquet"
+    path = folder / name
+    # Numbers hardly repeat, so a dictionary costs time and gains nothing; labels and prompts do repeat.
+    repeated = ["data_source", "prompt.list.element.content", "prompt.list.element.role", "agent_name"]
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=repeated) as writer:
+        for first in range(0, len(group), _ROWS_A_GROUP):
+            writer.write_table(to_table(group[first : first + _ROWS_A_GROUP], picture))
+    with path.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    return name
+
+
+def _check_free(folder: Path, *, replace: bool) -> None:
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if replace and (folder / manifest.FILE_NAME).exists():
+        return
+    raise UserError(
+        "the folder is not empty",
+        where=folder,
+        expected="a new folder",
+        fix="name another, or remove it first",
+    )
+
+
+def _move_into_place(building: Path, folder: Path) -> None:
+    """Rename a finished folder to its name; what is there is moved aside first."""
+    if folder.exists():
+        aside = folder.parent / f".{folder.name}.{uuid4().hex}.tmp"
+        folder.rename(aside)
+        building.rename(folder)
+        shutil.rmtree(aside)
+    else:
+        building.rename(folder)
+    handle = os.open(folder.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

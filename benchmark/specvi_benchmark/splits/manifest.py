@@ -1,0 +1,73 @@
+"""``split.json``: what a split folder claims about itself, checked when it is read."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import StrictModel, parse_json, read_text, validate
+from specvi_benchmark.splits.split import Candidate, Part, Split
+from specvi_benchmark.vetting import ANSWERS, Answer
+
+SCHEMA_VERSION = 1
+FILE_NAME = "split.json"
+
+Counts = dict[Part, dict[str, dict[Answer, int]]]
+"""Candidates by part, task key and truth."""
+
+
+class Manifest(StrictModel):
+    """The content of ``split.json``. ``files`` are the parquet files of the split, in reading order."""
+
+    schema_version: Literal[1]
+    name: str
+    version: str
+    fingerprint: str
+    counts: Counts
+    files: tuple[str, ...]
+    recipe: Mapping[str, Any]
+
+
+def count(candidates: Iterable[Candidate]) -> Counts:
+    """Return the candidates by part, task and truth; both truths are always named."""
+    tally = Counter((c.part, c.task.key, c.truth) for c in candidates)
+    counts: Counts = {}
+    for part, task, _ in tally:
+        counts.setdefault(part, {})[task] = {truth: tally[part, task, truth] for truth in ANSWERS}
+    return counts
+
+
+def describe(split: Split, files: Iterable[str]) -> Manifest:
+    """Return the manifest of a split that is stored in ``files``."""
+    return Manifest(
+        schema_version=1,
+        name=split.name,
+        version=split.version,
+        fingerprint=split.fingerprint,
+        counts=count(split.candidates),
+        files=tuple(files),
+        recipe=split.recipe,
+    )
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the ``split.json`` of a folder.
+
+    Raises
+    ------
+    UserError
+        It is missing, broken, or written by a newer version of the suite.
+    """
+    path = folder / FILE_NAME
+    value = parse_json(read_text(path), path)
+    version = value.get("schema_version") if isinstance(value, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise UserError(
+            "this split was written by a newer version of the suite",
+            where=path,
+            expected=f"schema_version up to {SCHEMA_VERSION}",
+            got=version,
+            fix="pip install --upgrade specvi-bench",
+        )
+    return validate(Manifest, value, path)
