@@ -73,8 +73,8 @@ class Spectrum:
 
     def __post_init__(self) -> None:
         for name in ("wavelength_AA", "flux", "ivar"):
-            self._freeze(name, np.array(getattr(self, name), dtype=np.float64))
-        self._freeze("mask", np.array(self.mask, dtype=np.bool_))
+            object.__setattr__(self, name, _own(getattr(self, name), np.float64))
+        object.__setattr__(self, "mask", _own(self.mask, np.bool_))
         object.__setattr__(self, "header_snr", MappingProxyType(dict(self.header_snr)))
         self._check()
 
@@ -86,24 +86,24 @@ class Spectrum:
             tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values),
         )
 
-    def _freeze(self, name: str, array: np.ndarray) -> None:
-        array.setflags(write=False)
-        object.__setattr__(self, name, array)
-
     def _check(self) -> None:
-        shapes = {name: getattr(self, name).shape for name in ("wavelength_AA", "flux", "ivar", "mask")}
         where = self.name or "spectrum"
-        if len(set(shapes.values())) != 1 or self.wavelength_AA.ndim != 1 or self.wavelength_AA.size < 2:
+        shape = self.wavelength_AA.shape
+        one_shape = shape == self.flux.shape == self.ivar.shape == self.mask.shape
+        if not one_shape or len(shape) != 1 or shape[0] < 2:
+            shapes = {name: getattr(self, name).shape for name in ("wavelength_AA", "flux", "ivar", "mask")}
             raise UserError(
                 "arrays do not make a spectrum",
                 where=where,
                 expected="four 1-D arrays of one length, at least 2",
                 got=", ".join(f"{name} {shape}" for name, shape in shapes.items()),
             )
-        steps = np.diff(self.wavelength_AA)
-        if not np.isfinite(self.wavelength_AA).all() or self.wavelength_AA[0] <= 0 or not (steps > 0).all():
+        wavelength = self.wavelength_AA
+        increasing = (wavelength[1:] > wavelength[:-1]).all()  # False beside a NaN; infinity can only be last
+        if not increasing or wavelength[0] <= 0 or not np.isfinite(wavelength[-1]):
+            steps = np.diff(wavelength)
             bad = int(np.argmin(np.where(np.isfinite(steps), steps, -math.inf)))
-            pair = f"{self.wavelength_AA[bad]:g} then {self.wavelength_AA[bad + 1]:g} Å at pixel {bad}"
+            pair = f"{wavelength[bad]:g} then {wavelength[bad + 1]:g} Å at pixel {bad}"
             raise UserError(
                 "wavelengths are not increasing",
                 where=where,
@@ -111,9 +111,9 @@ class Spectrum:
                 got=pair,
                 fix="sort the rows by wavelength and remove doubled ones",
             )
-        if not np.isfinite(self.ivar).all() or (self.ivar < 0).any():
+        if not (self.ivar.min() >= 0 and np.isfinite(self.ivar.max())):
             raise UserError("inverse variance must be finite and at least 0", where=where)
-        if not np.isfinite(self.flux[~self.mask]).all():
+        if not (np.isfinite(self.flux) | self.mask).all():
             raise UserError("a pixel that is not masked has no finite flux", where=where)
 
     @property
@@ -174,21 +174,22 @@ def clean_spectrum(
     wavelength = np.asarray(wavelength_AA, dtype=np.float64)
     values = np.asarray(flux, dtype=np.float64)
     weights = np.zeros_like(values) if ivar is None else np.asarray(ivar, dtype=np.float64)
-    bad = np.zeros(values.shape, dtype=np.bool_) if mask is None else np.asarray(mask, dtype=np.bool_)
+    masked = None if mask is None else np.asarray(mask, dtype=np.bool_)
     if values.size == 0:
         raise UserError("the spectrum is empty", where=name, expected="at least 2 pixels", got="0 pixels")
-    if not (wavelength.shape == values.shape == weights.shape == bad.shape):
+    shapes = [array.shape for array in (wavelength, values, weights, masked) if array is not None]
+    if len(set(shapes)) != 1:
         raise UserError(
             "arrays differ in length",
             where=name,
             expected="wavelength, flux, ivar and mask of one length",
-            got=f"{wavelength.shape}, {values.shape}, {weights.shape}, {bad.shape}",
+            got=", ".join(map(str, shapes)),
         )
-    bad = bad | ~np.isfinite(values) | ~np.isfinite(weights)
-    if (np.where(np.isfinite(weights), weights, 0) > 0).any():
-        bad = bad | ~(weights > 0)
-    elif ivar is not None and np.asarray(ivar).size:
-        bad = np.ones_like(bad)  # errors are given, and none carries information
+    finite = np.isfinite(values)
+    good = finite if masked is None else finite & ~masked
+    if ivar is not None:  # where none carries information, every pixel is bad
+        good = good & (weights > 0) & (weights < np.inf)
+    bad = ~good
     if bad.all():
         raise UserError(
             "every pixel is bad",
@@ -197,13 +198,40 @@ def clean_spectrum(
             got=f"{bad.size} masked pixels",
             fix="leave this spectrum out; the survey recorded no light for it",
         )
+    if not finite.all():
+        values = np.where(finite, values, 0.0)
+    if not (good | (weights == 0)).all():
+        weights = np.where(good, weights, 0.0)
     return Spectrum(
         wavelength,
-        np.where(np.isfinite(values), values, 0.0),
-        np.where(bad, 0.0, weights),
-        bad,
+        _released(values, flux),
+        _released(weights, ivar),
+        _read_only(bad),
         **about,  # type: ignore[arg-type]  # checked by Spectrum itself
     )
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """Return a new array, closed to writing, so that `Spectrum` need not copy it."""
+    array.setflags(write=False)
+    return array
+
+
+def _released(array: np.ndarray, given: object) -> np.ndarray:
+    """Return ``array``, closed to writing where it was made here, so that nobody else has a hold of it."""
+    made_here = isinstance(given, np.ndarray) and array is not given and array.base is None
+    return _read_only(array) if made_here else array
+
+
+def _own(values: ArrayLike, dtype: type) -> np.ndarray:
+    """Return a read-only array of ``dtype`` that nothing else writes to; one that is so already is kept.
+
+    Many spectra of one file can thus share their wavelengths.
+    """
+    is_own = isinstance(values, np.ndarray) and values.base is None and not values.flags.writeable
+    if isinstance(values, np.ndarray) and is_own and values.dtype == dtype:
+        return values
+    return _read_only(np.array(values, dtype=dtype))
 
 
 def _rebuild(*values: object) -> Spectrum:

@@ -28,9 +28,14 @@ class Point(StrictModel):
 def test_atomic_path_leaves_the_old_file_on_failure(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     write_text(path, "old")
-    with pytest.raises(RuntimeError), atomic_path(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+
+    def fail() -> None:
+        with atomic_path(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert path.read_text() == "old"
     assert [item.name for item in tmp_path.iterdir()] == ["result.json"]
 
@@ -70,7 +75,8 @@ def test_every_fault_of_a_record_is_in_one_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"{", "not valid JSON"), (b"\xff\xfe{", "not a text file"), (None, "no such file")]
+    ("content", "message"),
+    [(b"{", "not valid JSON"), (b"\xff\xfe{", "not a text file"), (None, "no such file")],
 )
 def test_unreadable_json_is_told(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "p.json"

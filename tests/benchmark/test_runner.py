@@ -45,7 +45,12 @@ def yes(question: Question) -> Verdict:
 
 def start(vetter: Scripted, split: Split, folder: Path, **more: object) -> RunRecord:
     reference = SplitReference(
-        name=split.name, version=split.version, path="here", part="test", task=None, fingerprint=split.fingerprint
+        name=split.name,
+        version=split.version,
+        path="here",
+        part="test",
+        task=None,
+        fingerprint=split.fingerprint,
     )
     return run(vetter, "scripted", split, reference, folder, **more)
 
@@ -86,7 +91,9 @@ def test_an_exception_costs_that_question_only(tmp_path: Path, make_split: Calla
     [
         lambda q: None if q.id == "cv-002" else yes(q),  # says nothing
         lambda q: [yes(q), yes(q)] if q.id == "cv-002" else yes(q),  # says it twice
-        lambda q: Verdict("stranger", "cv", Outcome.REFUSED) if q.id == "cv-002" else yes(q),  # another's name
+        lambda q: (
+            Verdict("stranger", "cv", Outcome.REFUSED) if q.id == "cv-002" else yes(q)
+        ),  # another's name
     ],
     ids=["silent", "twice", "stranger"],
 )
@@ -102,7 +109,9 @@ def test_a_vetter_that_breaks_the_contract_loses_no_question(
     assert len(lines) == 6
 
 
-def test_a_second_call_asks_nothing_and_error_rows_are_tried_again(tmp_path: Path, make_split: Callable) -> None:
+def test_a_second_call_asks_nothing_and_error_rows_are_tried_again(
+    tmp_path: Path, make_split: Callable
+) -> None:
     split = make_split(8)
     start(Scripted(lambda q: OSError("down") if q.id == "cv-005" else yes(q)), split, tmp_path)
     again = Scripted(yes)
@@ -113,7 +122,9 @@ def test_a_second_call_asks_nothing_and_error_rows_are_tried_again(tmp_path: Pat
     third = Scripted(yes)
     assert start(third, split, tmp_path) == record
     assert third.asked == []
-    assert len((tmp_path / "predictions.jsonl").read_text().splitlines()) == 9  # the last line of cv-005 counts
+    assert (
+        len((tmp_path / "predictions.jsonl").read_text().splitlines()) == 9
+    )  # the last line of cv-005 counts
 
 
 @pytest.mark.parametrize("change", ["config", "split", "seed"])

@@ -15,7 +15,12 @@ WAVE = np.array([4000.0, 4001.0, 4002.0, 4003.0])
 
 
 def make(**changes: object) -> Spectrum:
-    values: dict = {"wavelength_AA": WAVE, "flux": [1.0, 2, 3, 4], "ivar": [4.0, 4, 4, 4], "mask": [False] * 4}
+    values: dict = {
+        "wavelength_AA": WAVE,
+        "flux": [1.0, 2, 3, 4],
+        "ivar": [4.0, 4, 4, 4],
+        "mask": [False] * 4,
+    }
     return Spectrum(**(values | changes))
 
 

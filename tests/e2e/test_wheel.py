@@ -27,7 +27,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_five_packages_and_their_data(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     packages = {name.split("/")[0] for name in names if not name.split("/")[0].endswith(".dist-info")}
-    assert packages == {f"specvi_{name}" for name in ("benchmark", "baselines", "agents", "training", "leaderboard")}
+    assert packages == {
+        f"specvi_{name}" for name in ("benchmark", "baselines", "agents", "training", "leaderboard")
+    }
     for needed in ("tasks/cv.yaml", "tasks/qso.yaml", "lines/lines.yaml", "lines/bands.yaml", "py.typed"):
         assert f"specvi_benchmark/{needed}" in names
     assert any(name.startswith("specvi_leaderboard/") and name.endswith(".jinja") for name in names)
@@ -50,17 +52,27 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_environment(wheel: Path, tmp_p
     subprocess.run(install, check=True)
     (site,) = environment.glob("lib/python*/site-packages")
     ours = Path(next(p for p in sys.path if p.endswith("site-packages")))
-    (site / "zz-dependencies.pth").write_text(f"{ours}\n")  # a path only: editable hooks of that folder are not run
+    (site / "zz-dependencies.pth").write_text(
+        f"{ours}\n"
+    )  # a path only: editable hooks of that folder are not run
     settings = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     settings["SPECVI_HOME"] = str(tmp_path / "home")
     where = subprocess.run(
         [str(python), "-c", "import specvi_leaderboard as m; print(m.__file__)"],
-        check=True, capture_output=True, text=True, env=settings, cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+        env=settings,
+        cwd=tmp_path,
     )
     assert where.stdout.startswith(str(environment))
     done = subprocess.run(
         [str(environment / "bin" / "specvi"), "demo", "--out", "demo"],
-        check=False, capture_output=True, text=True, env=settings, cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        env=settings,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     assert "always-no" in done.stdout

@@ -1,31 +1,38 @@
-"""A small, fast FITS reader over bytes: headers, images and fixed-width binary tables.
+"""A small, fast FITS reader: headers, images and fixed-width binary tables, from bytes or a file.
 
 Survey pipelines are read by the million, and files arrive cut, with cards that break the standard,
 or with lengths that cannot be true. This reader touches only what it is asked for, checks every
 length against the bytes that are there, and says what is wrong in one sentence. Values agree with
-astropy's bit for bit (tested); tile-compressed images are handed to astropy.
+astropy's bit for bit (tested).
 
-Structure after the FITS standard 4.0 (Pence et al. 2010, A&A 524, A42; https://fits.gsfc.nasa.gov).
+Structure after the FITS standard 4.0 (https://fits.gsfc.nasa.gov/fits_standard.html).
 """
 
+import mmap
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from math import prod
 
 import numpy as np
 
 from specvi_benchmark.errors import UserError, examples
+from specvi_benchmark.surveys.fits_header import BLOCK, Header, parse_cards
+from specvi_benchmark.surveys.fits_values import (
+    IMAGE_DTYPES,
+    decompressed_image,
+    scale_column,
+    scale_image,
+    text_cells,
+)
 
-BLOCK = 2880
-CARD = 80
 MAGIC = b"SIMPLE"
 
-_IMAGE_DTYPES = {8: ">u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
 _COLUMN_DTYPES = {
+    "A": "u1",
+    "X": "u1",
+    "L": "S1",
     "B": "u1",
     "I": ">i2",
     "J": ">i4",
@@ -34,62 +41,10 @@ _COLUMN_DTYPES = {
     "D": ">f8",
     "C": ">c8",
     "M": ">c16",
-    "L": "S1",
+    "P": ">i8",  # descriptors of variable-length cells: two 4-byte numbers
+    "Q": ">c16",  # two 8-byte numbers
 }
-_UNSIGNED = {(">i2", 2**15): np.uint16, (">i4", 2**31): np.uint32, (">i8", 2**63): np.uint64}
-_TFORM = re.compile(r"^(\d*)([LXBIJKAEDCMPQ])(.*)$")
-_NUMBER = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?$")
-
-Value = str | bool | int | float | None
-
-
-class Header(Mapping[str, Value]):
-    """Keywords and values of one header. Cards that break the standard are left out, not fatal.
-
-    The first of several cards with one keyword counts, as in astropy. A keyword without a value
-    reads as None.
-    """
-
-    def __init__(self, cards: Mapping[str, bytes]) -> None:
-        self._cards = cards
-
-    def __getitem__(self, keyword: str) -> Value:
-        """Return the value of a keyword; KeyError where it is missing."""
-        return _parse_value(self._cards[keyword])
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the keywords."""
-        return iter(self._cards)
-
-    def __len__(self) -> int:
-        """Return how many keywords have a value field."""
-        return len(self._cards)
-
-    def number(self, keyword: str) -> float | None:
-        """Return a finite number, also where it was written as text; None otherwise."""
-        value = self.get(keyword)
-        if isinstance(value, str) and _NUMBER.match(value):
-            value = float(value.upper().replace("D", "E"))
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        try:
-            number = float(value)
-        except OverflowError:
-            return None
-        return number if np.isfinite(number) else None
-
-    def integer(self, keyword: str) -> int | None:
-        """Return a whole number, also where it was written as text or with a point; None otherwise."""
-        value = self.get(keyword)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        number = self.number(keyword)
-        return int(number) if number is not None and number == int(number) else None
-
-    def text(self, keyword: str) -> str | None:
-        """Return a value as text without surrounding blanks; None where missing or empty."""
-        value = self.get(keyword)
-        return str(value).strip() or None if value is not None else None
+_TFORM = re.compile(r"^(\d{0,9})([LXBIJKAEDCMPQ])(.*)$", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,51 +60,87 @@ class Column:
     @property
     def width(self) -> int:
         """Return the bytes of one cell."""
-        return np.dtype(self.dtype).itemsize * self.count
+        return int(np.dtype(self.dtype).itemsize) * self.count
 
 
 @dataclass(frozen=True)
 class Hdu:
-    """One header and its data, which are decoded when asked for."""
+    """One header and where its data lie; they are decoded when asked for."""
 
     index: int
     header: Header
-    content: memoryview = field(repr=False)
     file: "FitsFile" = field(repr=False)
+    start: int
+    size: int
 
     @property
     def name(self) -> str:
         """Return EXTNAME in capitals, empty where there is none."""
         return (self.header.text("EXTNAME") or "").upper()
 
-    @property
+    @cached_property
+    def is_compressed(self) -> bool:
+        """Return whether this is an image compressed into a table."""
+        return self.header.get("XTENSION") == "BINTABLE" and self.header.get("ZIMAGE") is True
+
+    @cached_property
     def is_table(self) -> bool:
         """Return whether this is a binary table (and not an image compressed into one)."""
-        return self.header.get("XTENSION") == "BINTABLE" and self.header.get("ZIMAGE") is not True
+        return self.header.get("XTENSION") == "BINTABLE" and not self.is_compressed
 
-    @property
+    @cached_property
     def is_image(self) -> bool:
         """Return whether this holds an image with pixels."""
-        if self.header.get("ZIMAGE") is True:
-            return True
-        return self.header.get("XTENSION", "IMAGE") == "IMAGE" and len(self.content) > 0
+        return self.is_compressed or (self.header.get("XTENSION", "IMAGE") == "IMAGE" and self.size > 0)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Return the image's shape in numpy's order (last FITS axis first)."""
-        prefix = "Z" if self.header.get("ZIMAGE") is True else ""
-        n_axes = self.header.integer(f"{prefix}NAXIS") or 0
-        return tuple(self.header.integer(f"{prefix}NAXIS{axis}") or 0 for axis in range(n_axes, 0, -1))
+        """Return the image's shape in numpy's order (last FITS axis first), empty without an image."""
+        if not self.is_image:
+            return ()
+        prefix = "Z" if self.is_compressed else ""
+        n_axes = min(max(self.header.integer(f"{prefix}NAXIS") or 0, 0), 999)
+        axes = [self.header.integer(f"{prefix}NAXIS{axis}") or 0 for axis in range(n_axes, 0, -1)]
+        return tuple(max(axis, 0) for axis in axes)
+
+    @cached_property
+    def content(self) -> memoryview:
+        """Return the bytes of the data.
+
+        Raises
+        ------
+        UserError
+            Data go on behind their announced end: a length in the header is wrong, and rows or pixels
+            would be cut off in silence. (The standard fills the last block with zeros.)
+        """
+        rest = -self.size % BLOCK
+        block = self.file.part(self.start, self.start + self.size + rest)
+        if bytes(block[self.size :]).strip(b"\0"):
+            raise self.fault(
+                "the header's lengths do not fit the data",
+                expected=f"{self.size} bytes, then zeros to the end of the block",
+                got="data behind that end",
+                fix="the header was damaged or edited; fetch the file again",
+            )
+        return block[: self.size]
 
     def image(self) -> np.ndarray:
-        """Return the pixels, scaled by BSCALE and BZERO where they are given. Read-only."""
-        if self.header.get("ZIMAGE") is True:
-            return self._compressed_image()
-        dtype = _IMAGE_DTYPES.get(self.header.integer("BITPIX") or 0)
+        """Return the pixels in the shape of `shape`, scaled by BSCALE and BZERO. Read-only.
+
+        Raises
+        ------
+        UserError
+            There is no image, or it can't be decoded.
+        """
+        self.file.touched.append((self.index, None))
+        if self.is_compressed:
+            return decompressed_image(self)
+        dtype = IMAGE_DTYPES.get(self.header.integer("BITPIX") or 0)
         if not self.is_image or dtype is None:
             raise self.fault("no image in this HDU", expected="an image")
         pixels = np.frombuffer(self.content, dtype=dtype, count=prod(self.shape)).reshape(self.shape)
-        return _scaled(pixels, self.header.number("BSCALE"), self.header.number("BZERO"))
+        scale, zero = self.header.number("BSCALE"), self.header.number("BZERO")
+        return scale_image(pixels, scale, zero, self.header.integer("BLANK"))
 
     @property
     def n_rows(self) -> int:
@@ -158,15 +149,24 @@ class Hdu:
 
     @cached_property
     def columns(self) -> Mapping[str, "Column"]:
-        """Return the table's columns by name in lower case; the first of doubled names counts."""
+        """Return the table's columns by name in lower case; the first of doubled names counts.
+
+        Empty where this is no table, or one whose column formats can't be read.
+        """
         found: dict[str, Column] = {}
         offset = 0
         for number in range(1, (self.header.integer("TFIELDS") or 0) + 1) if self.is_table else ():
-            dtype, count, code = self._format(number)
-            column = Column(number, offset, dtype, count, code)
+            match = _TFORM.match(self.header.text(f"TFORM{number}") or "")
+            if match is None:
+                return {}
+            code = match[2]
+            count = int(match[1] or 1)
+            column = Column(
+                number, offset, _COLUMN_DTYPES[code], -(-count // 8) if code == "X" else count, code
+            )
             found.setdefault((self.header.text(f"TTYPE{number}") or f"col{number}").lower(), column)
             offset += column.width
-        return found
+        return found if offset == self.header.integer("NAXIS1") else {}
 
     def column(self, name: str) -> np.ndarray:
         """Return one column, ``(rows,)`` or ``(rows, length)``; text is stripped; scaled where stated.
@@ -174,67 +174,48 @@ class Hdu:
         Raises
         ------
         UserError
-            The table has no such column, or its format is not a fixed-width one.
+            The table has no such column, or its cells have no fixed width.
         """
         column = self.columns.get(name.lower())
         if column is None:
             raise self.fault("a column is missing", expected=name, got=examples(self.columns, limit=12))
-        row_bytes = self.header.integer("NAXIS1") or 0
-        if column.offset + column.width > row_bytes:
-            raise self.fault(
-                "columns are wider than the row", expected=f"{row_bytes} bytes", got=f"column {name}"
-            )
         if column.code in "PQ":
             raise self.fault(f"column {name} has variable length", expected="a fixed-width column")
+        self.file.touched.append((self.index, name))
+        row_bytes = self.header.integer("NAXIS1") or 0
         table = np.frombuffer(self.content, dtype="u1", count=self.n_rows * row_bytes)
         cells = table.reshape(self.n_rows, row_bytes)[:, column.offset : column.offset + column.width]
         if column.code == "A":
-            return np.array([_text(cell.tobytes()) for cell in cells], dtype=object)
-        if not column.width:
-            return np.zeros((self.n_rows, 0), column.dtype)
-        values = np.ascontiguousarray(cells).view(column.dtype)
+            return text_cells(cells)
+        values = np.ascontiguousarray(cells).view(column.dtype).reshape(self.n_rows, column.count)
         if column.code == "L":
             values = values == b"T"
         else:
             scale, zero = (self.header.number(f"{key}{column.number}") for key in ("TSCAL", "TZERO"))
-            values = _scaled(values, scale, zero)
+            values = scale_column(values, scale, zero)
         return values[:, 0] if column.count == 1 else values
 
-    def fault(self, what: str, *, expected: object = None, got: object = None) -> UserError:
+    def fault(
+        self, what: str, *, expected: object = None, got: object = None, fix: str | None = None
+    ) -> UserError:
         """Return the error of this HDU, named by file, number and name."""
         label = f"HDU {self.index}" + (f" ({self.name})" if self.name else "")
-        return UserError(what, where=f"{self.file.name}, {label}", expected=expected, got=got)
-
-    def _format(self, number: int) -> tuple[str, int, str]:
-        form = self.header.text(f"TFORM{number}") or ""
-        match = _TFORM.match(form)
-        if match is None:
-            raise self.fault(
-                "a column format can't be read", expected=f"TFORM{number}", got=form or "nothing"
-            )
-        count, code = int(match[1] or 1), match[2]
-        if code == "A":
-            return ("u1", count, code)
-        if code == "X":
-            return ("u1", (count + 7) // 8, code)
-        if code in "PQ":
-            return ("u1", count * (8 if code == "P" else 16), code)
-        return (_COLUMN_DTYPES[code], count, code)
-
-    def _compressed_image(self) -> np.ndarray:
-        from astropy.io import fits  # noqa: PLC0415  # slow to import, and rarely needed
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                with fits.open(BytesIO(self.file.content), memmap=False) as hdus:
-                    return np.array(hdus[self.index].data)
-        except Exception as error:  # noqa: BLE001  # astropy raises many kinds on damaged tiles
-            raise self.fault("the compressed image can't be decoded", got=error) from None
+        return UserError(what, where=f"{self.file.name}, {label}", expected=expected, got=got, fix=fix)
 
 
 class FitsFile:
-    """A FITS file in memory, its headers read.
+    """A FITS file, its headers read.
+
+    Attributes
+    ----------
+    hdus
+        Every HDU in order.
+    stored
+        The file's bytes, in memory or mapped.
+    name
+        For messages.
+    touched
+        What has been decoded so far: HDU number and column, or None for an image. For measuring.
 
     Raises
     ------
@@ -242,9 +223,10 @@ class FitsFile:
         The bytes are not FITS, or end before the data that a header announces.
     """
 
-    def __init__(self, content: bytes, name: str) -> None:
-        self.content = content
+    def __init__(self, stored: bytes | mmap.mmap, name: str) -> None:
+        self.stored = stored
         self.name = name
+        self.touched: list[tuple[int, str | None]] = []
         self.hdus = tuple(self._walk())
 
     def __getitem__(self, key: int | str) -> Hdu:
@@ -258,112 +240,75 @@ class FitsFile:
         """Return an HDU by number or EXTNAME (any case), None where there is none."""
         if isinstance(key, int):
             return self.hdus[key] if key < len(self.hdus) else None
-        return next((hdu for hdu in self.hdus if hdu.name == key.upper()), None)
+        return self._by_name.get(key.upper())
 
     @property
     def primary(self) -> Header:
         """Return the primary header."""
         return self.hdus[0].header
 
+    def part(self, start: int, stop: int) -> memoryview:
+        """Return bytes ``start`` to ``stop``, fewer at the end of the file."""
+        return memoryview(self.stored)[start:stop]
+
+    def whole(self) -> bytes:
+        """Return the whole file."""
+        return bytes(self.stored[0 : len(self.stored)])
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Hdu]:
+        return {hdu.name: hdu for hdu in reversed(self.hdus) if hdu.name}  # the first of doubled names
+
     def _walk(self) -> Iterator[Hdu]:
-        view = memoryview(self.content)
         start, index = 0, 0
-        if not self.content.startswith(MAGIC):
-            raise UserError(
-                "not a FITS file", where=self.name, expected="SIMPLE at the start", got=self.content[:8]
-            )
-        while start < len(view):
-            if index and not self.content.startswith(b"XTENSION", start):
-                if bytes(view[start:]).strip(b"\0 "):
-                    raise self._cut(f"no header where HDU {index} should start", start)
+        if bytes(self.part(0, len(MAGIC))) != MAGIC:
+            raise UserError("not a FITS file", where=self.name, expected="SIMPLE at the start")
+        while start < len(self.stored):
+            if index and bytes(self.part(start, start + 8)) != b"XTENSION":
+                if not self._is_blank_from(start):
+                    raise self._cut(f"the header of HDU {index} at byte {start}", "other bytes")
                 return  # padding after the last HDU
-            cards, data_start = self._cards(start, index)
-            header = Header(cards)
+            header, data_start = self._header(start, index)
             size = self._data_bytes(header, index)
-            if data_start + size > len(view):
-                raise self._cut(f"HDU {index} announces {size} bytes of data", data_start)
-            yield Hdu(index, header, view[data_start : data_start + size], self)
-            start = data_start + -(-size // BLOCK) * BLOCK
+            if data_start + size > len(self.stored):
+                raise self._cut(f"{size} bytes of data in HDU {index} from byte {data_start}")
+            yield Hdu(index, header, self, data_start, size)
+            start = data_start + size + (-size % BLOCK)
             index += 1
 
-    def _cards(self, start: int, index: int) -> tuple[dict[str, bytes], int]:
+    def _is_blank_from(self, start: int) -> bool:
+        chunks = range(start, len(self.stored), 256 * BLOCK)
+        return not any(bytes(self.part(at, at + 256 * BLOCK)).strip(b"\0 ") for at in chunks)
+
+    def _header(self, start: int, index: int) -> tuple[Header, int]:
         cards: dict[str, bytes] = {}
-        content = self.content
-        for position in range(start, len(content) - CARD + 1, CARD):
-            keyword = content[position : position + 8]
-            if content[position + 8 : position + 10] == b"= ":
-                name = keyword.rstrip().decode("ascii", "replace")
-                cards.setdefault(name, content[position + 10 : position + CARD])
-            elif keyword == b"END     ":
-                used = position + CARD - start
-                return cards, start + -(-used // BLOCK) * BLOCK
-        raise self._cut(f"the header of HDU {index} has no END", start)
+        for position in range(start, len(self.stored), BLOCK):
+            if parse_cards(bytes(self.part(position, position + BLOCK)), cards):
+                return Header(cards), position + BLOCK
+        raise self._cut(f"an END card in the header of HDU {index}")
 
     def _data_bytes(self, header: Header, index: int) -> int:
-        n_axes = header.integer("NAXIS")
-        bits = header.integer("BITPIX")
-        if n_axes is None or bits not in _IMAGE_DTYPES or not 0 <= n_axes <= 999:
-            raise UserError(
-                "a header has no usable BITPIX and NAXIS",
-                where=f"{self.name}, HDU {index}",
-                got=f"BITPIX {bits}, NAXIS {n_axes}",
-                fix="the file is damaged; fetch it again",
-            )
-        if n_axes == 0:
-            return 0
-        axes = [header.integer(f"NAXIS{axis}") for axis in range(1, n_axes + 1)]
+        n_axes, bits = header.integer("NAXIS"), header.integer("BITPIX")
+        axes = [header.integer(f"NAXIS{axis}") for axis in range(1, min(n_axes or 0, 999) + 1)]
         extra, groups = header.integer("PCOUNT") or 0, header.integer("GCOUNT")
+        groups = 1 if groups is None else groups
         known = [axis for axis in axes if axis is not None and axis >= 0]
-        if len(known) != n_axes or extra < 0:
+        sound = n_axes is not None and 0 <= n_axes <= 999 and len(known) == n_axes
+        if not sound or bits not in IMAGE_DTYPES or extra < 0 or groups != 1:
             raise UserError(
                 "a header's lengths can't be true",
                 where=f"{self.name}, HDU {index}",
-                got=f"NAXISn {axes}, PCOUNT {extra}",
+                expected="BITPIX 8, 16, 32, 64, -32 or -64, all NAXISn, PCOUNT from 0, GCOUNT 1",
+                got=f"BITPIX {bits}, NAXIS {n_axes}, {examples(axes)}; PCOUNT {extra}, GCOUNT {groups}",
                 fix="the file is damaged; fetch it again",
             )
-        return abs(bits) // 8 * (1 if groups is None else groups) * (extra + prod(known))
+        return abs(bits) // 8 * (extra + prod(known)) if n_axes else 0
 
-    def _cut(self, what: str, position: int) -> UserError:
+    def _cut(self, expected: str, got: str | None = None) -> UserError:
         return UserError(
             "the file is truncated or damaged",
             where=self.name,
-            expected=what,
-            got=f"the file ends at byte {len(self.content)}, {len(self.content) - position} bytes after byte {position}",
+            expected=expected,
+            got=got or f"the end of the file at byte {len(self.stored)}",
             fix="fetch the file again",
         )
-
-
-def _parse_value(field_: bytes) -> Value:
-    text = field_.decode("ascii", "replace").strip()
-    if text.startswith("'"):
-        inside, position = [], 1
-        while (end := text.find("'", position)) >= 0:
-            inside.append(text[position:end])
-            if text[end + 1 : end + 2] != "'":
-                return "".join(inside).rstrip()
-            inside.append("'")
-            position = end + 2
-        return text[1:].rstrip()  # the closing quote is missing
-    word = text.split("/", 1)[0].strip()
-    if word in {"T", "F"}:
-        return word == "T"
-    if _NUMBER.match(word):
-        return int(word) if word.lstrip("+-").isdigit() else float(word.upper().replace("D", "E"))
-    return word or None
-
-
-def _scaled(values: np.ndarray, scale: float | None, zero: float | None) -> np.ndarray:
-    if scale in {None, 1.0} and not zero:
-        return values
-    unsigned = _UNSIGNED.get((values.dtype.str, int(zero or 0)))
-    if unsigned is not None and scale in {None, 1.0}:
-        return (
-            (values.astype(np.int64) + int(zero or 0)).astype(unsigned)
-            if unsigned is not np.uint64
-            else (values.astype(np.uint64) + np.uint64(2**63))
-        )
-    return values * (1.0 if scale is None else scale) + (zero or 0.0)
-
-
-def _text(cell: bytes) -> str:
-    return cell.split(b"\0", 1)[0].decode("ascii", "replace").strip()

@@ -1,7 +1,8 @@
 """The registry of formats: each file in `formats/` is found, asked whether it knows a file, and reads it.
 
 A format is one module that defines ``FORMAT``. Adding one needs no other change; the order of the
-modules plays no part, because no two formats may recognise one file.
+modules plays no part, because no two formats may recognise one file. Only general formats (any text
+table, any FITS table or image) wait until every other one has said no.
 """
 
 import pkgutil
@@ -9,10 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Literal
 
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.surveys import formats
-from specvi_benchmark.surveys.source import Source
+from specvi_benchmark.surveys.source import Medium, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,13 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What a format took for granted or left out when it read this file, told to the user."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """One file format.
 
@@ -33,12 +42,19 @@ class Format:
     name
         Short name, kept in `Spectrum.format`.
     recognised_by, reads, leaves_out
-        Sentences for the documentation: by which content it is known, what is read, what is not.
+        Sentences for the documentation: by which content it is known, what is read (empty: it is
+        refused), what is not.
     recognises
         Whether a file is of this format. Looks at content only, and never raises for another format's file.
     read
-        Yields the file's spectra in order, and a `Skipped` for each row that holds none. A format that
-        is known but out of scope raises a `UserError` that says which tool to use.
+        Yields the file's spectra in order, a `Skipped` for each row that holds none, and a `Note` for
+        what it had to take for granted. A format that is known but out of scope raises a `UserError`
+        that says which tool to use.
+    medium
+        What wavelengths are measured in: ``air`` or ``vacuum`` by the format's definition, or
+        ``stated`` where each file says it, or else the caller.
+    general
+        Whether it knows a whole kind of file, so that every other format is asked first.
     """
 
     name: str
@@ -46,7 +62,20 @@ class Format:
     reads: str
     leaves_out: str
     recognises: Callable[[Source], bool]
-    read: Callable[[Source], Iterator[Spectrum | Skipped]]
+    read: Callable[[Source], Iterator[Spectrum | Skipped | Note]]
+    medium: Medium | Literal["stated"] = "vacuum"
+    general: bool = False
+
+
+def refusal(
+    name: str, recognised_by: str, why: str, instead: str, recognises: Callable[[Source], bool]
+) -> Format:
+    """Return a format that is known only to be refused: ``why`` says what it holds, ``instead`` what to do."""
+
+    def read(source: Source) -> Iterator[Spectrum | Skipped]:
+        raise source.fault(f"{name} files are not read: they hold {why}", fix=instead)
+
+    return Format(name, recognised_by, "", f"{why}. Instead: {instead}", recognises, read)
 
 
 @cache
@@ -65,14 +94,23 @@ def recognise(source: Source) -> Format:
     Raises
     ------
     UserError
-        No format knows it; the message names the formats and what the file holds.
+        No format knows it; the message names the formats and what the file holds. Or two know it,
+        which is a fault of their rules.
     """
-    known = [candidate for candidate in all_formats() if candidate.recognises(source)]
+    for general in (False, True):
+        known = [one for one in all_formats() if one.general is general and one.recognises(source)]
+        if known:
+            break
     if len(known) == 1:
         return known[0]
     if known:
         names = " and ".join(candidate.name for candidate in known)
-        raise AssertionError(f"{source.path} is recognised by {names}: their rules must exclude each other")
+        raise source.fault(
+            f"the file could be {names}",
+            expected="a file that one format knows",
+            got=describe(source),
+            fix="the rules of these formats overlap: please report it with this file",
+        )
     raise source.fault(
         "no known format of spectra",
         expected=f"one of {', '.join(candidate.name for candidate in all_formats())}",
@@ -84,7 +122,7 @@ def recognise(source: Source) -> Format:
 def describe(source: Source) -> str:
     """Return in a few words what a file holds, for messages."""
     if source.fits is None:
-        start = source.content[:40].decode("ascii", "replace").splitlines()
+        start = source.stored[0:40].decode("ascii", "replace").splitlines()
         return f"not FITS; it starts with {start[0] if start else ''!r}"
     parts = [
         f"{hdu.name or ('primary' if hdu.index == 0 else 'HDU')} "

@@ -1,23 +1,33 @@
 """A file as formats see it: bytes unpacked, and its kind told from them, never from the name."""
 
+import mmap
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-
-from isal import igzip, isal_zlib
+from typing import Literal
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.surveys.fits import MAGIC, FitsFile
+from specvi_benchmark.surveys.packed import GZIP_MAGIC, unpack
+from specvi_benchmark.surveys.records import RecordFile, record_file
+from specvi_benchmark.surveys.text import decoded
 
-GZIP_MAGIC = b"\x1f\x8b"
+Medium = Literal["air", "vacuum"]
+"""What wavelengths are measured in."""
+
+MAPPED_FROM = 16 * 2**20  # bytes; of a larger FITS file only the parts that are asked for are read
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file's content. ``content`` is unpacked where the bytes are gzip, whatever the name says."""
+    """One file's content. ``stored`` is unpacked where the bytes are gzip, whatever the name says.
+
+    ``medium`` is what the caller says of the wavelengths, for files that don't say it themselves.
+    """
 
     path: Path
-    content: bytes = field(repr=False)
+    stored: bytes | mmap.mmap = field(repr=False)
+    medium: Medium | None = None
 
     @property
     def name(self) -> str:
@@ -25,9 +35,25 @@ class Source:
         return self.path.name
 
     @cached_property
+    def content(self) -> bytes:
+        """Return all bytes of the file."""
+        return self.stored[0 : len(self.stored)]
+
+    @cached_property
     def fits(self) -> FitsFile | None:
         """Return the file as FITS, None where it does not start like one."""
-        return FitsFile(self.content, str(self.path)) if self.content.startswith(MAGIC) else None
+        starts_so = self.stored[0 : len(MAGIC)] == MAGIC
+        return FitsFile(self.stored, str(self.path)) if starts_so else None
+
+    @cached_property
+    def text(self) -> str | None:
+        """Return the file as text, None where it is FITS or another binary file."""
+        return None if self.fits is not None else decoded(self.content)
+
+    @cached_property
+    def records(self) -> RecordFile | None:
+        """Return the file as records (parquet, Arrow, JSON), None where it is none of these."""
+        return None if self.fits is not None else record_file(self)
 
     def fault(
         self, what: str, *, expected: object = None, got: object = None, fix: str | None = None
@@ -36,8 +62,8 @@ class Source:
         return UserError(what, where=self.path, expected=expected, got=got, fix=fix)
 
 
-def open_source(path: Path) -> Source:
-    """Read a file and unpack gzip bytes.
+def open_source(path: Path, medium: Medium | None = None) -> Source:
+    """Read a file and unpack gzip bytes. Large FITS files are mapped: most of DESI's are arrays nobody reads.
 
     Raises
     ------
@@ -45,7 +71,12 @@ def open_source(path: Path) -> Source:
         The file is missing, a folder, unreadable, empty, or its gzip stream is cut.
     """
     try:
-        content = path.read_bytes()
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            if size > MAPPED_FROM and stream.read(len(MAGIC)) == MAGIC:
+                return Source(path, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), medium)
+            stream.seek(0)
+            content = stream.read()
     except FileNotFoundError:
         raise UserError("no such file", where=path, fix="check the path") from None
     except IsADirectoryError:
@@ -58,9 +89,9 @@ def open_source(path: Path) -> Source:
         )
     if content.startswith(GZIP_MAGIC):
         try:
-            content = igzip.decompress(content)
-        except (EOFError, OSError, isal_zlib.error) as error:
+            content = unpack(content)
+        except ValueError as error:
             raise UserError(
                 "the gzip stream is cut or damaged", where=path, got=error, fix="fetch the file again"
             ) from None
-    return Source(path, content)
+    return Source(path, content, medium)

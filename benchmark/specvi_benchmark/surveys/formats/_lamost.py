@@ -1,13 +1,16 @@
-"""What the two LAMOST layouts share: the header."""
+"""What the LAMOST layouts share: the header."""
 
+import re
 from typing import Any
 
 from specvi_benchmark.spectrum import Claims
-from specvi_benchmark.surveys.fits import Header
+from specvi_benchmark.surveys.fits_header import Header
 from specvi_benchmark.surveys.formats._values import known_bands, known_number, known_text
 from specvi_benchmark.surveys.source import Source
 
 SATURATED_SNR = 99.0  # first releases write 99 where the true value is larger than that
+
+_MEDIUM_HDU = re.compile(r"^(COADD_[BR]|[BR]-\d+)$")
 
 
 def is_lamost(source: Source) -> bool:
@@ -16,6 +19,17 @@ def is_lamost(source: Source) -> bool:
         return False
     header = source.fits.primary
     return "LAMOST" in f"{header.text('TELESCOP')} {header.text('AUTHOR')} {header.text('ORIGIN')}".upper()
+
+
+def is_medium_resolution(source: Source) -> bool:
+    """Return whether HDUs are named as in the medium-resolution survey, by arm: COADD_B, R-84420148."""
+    return source.fits is not None and any(_MEDIUM_HDU.match(hdu.name) for hdu in source.fits.hdus)
+
+
+def no_object(header: Header) -> str | None:
+    """Return why a fibre holds no object, None where it does."""
+    kind = header.text("FIBERTYP") or header.text("FIB_TYPE") or ""
+    return f"a sky fibre (fibre type {kind})" if kind.upper() == "SKY" else None
 
 
 def about(source: Source, header: Header) -> dict[str, Any]:

@@ -2,19 +2,26 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from specvi_benchmark.errors import UserError
+from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.spectrum import BoolArray, FloatArray, Spectrum, clean_spectrum
 from specvi_benchmark.surveys.fits import FitsFile
-from specvi_benchmark.surveys.formats._values import known_number
+from specvi_benchmark.surveys.fits_header import Header
+from specvi_benchmark.surveys.formats import _desi
+from specvi_benchmark.surveys.formats._values import known_integer, known_number, known_text, real_numbers
 from specvi_benchmark.surveys.registry import Format, Skipped
 from specvi_benchmark.surveys.source import Source
 
 ARMS = ("B", "R", "Z")
-GRID_TOLERANCE_AA = 0.01  # arms lie on one 0.8 Å grid; what is further apart is another grid
+PARTS = ("WAVELENGTH", "FLUX", "IVAR", "MASK")  # MASK may be missing, RESOLUTION is not used
+FIBERMAP = (
+    *("targetid", "objtype", "target_ra", "target_dec", "ref_cat", "ref_id"),
+    *("mean_mjd", "mjd"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,59 +31,86 @@ class Arm:
     wavelength_AA: FloatArray
     flux: np.ndarray
     ivar: np.ndarray
-    bad: BoolArray
+    bad: BoolArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of the joined grid: its place there, and ``(targets, n)`` flux and ivar."""
+
+    place: slice
+    flux: np.ndarray
+    ivar: np.ndarray
+
+    def part(self, place: slice) -> "Segment":
+        """Return the part at ``place``, which is counted on the joined grid."""
+        inside = slice(place.start - self.place.start, place.stop - self.place.start)
+        return Segment(place, self.flux[:, inside], self.ivar[:, inside])
 
 
 def recognises(source: Source) -> bool:
-    """Return whether the file has a FIBERMAP and wavelength and flux of at least one arm."""
-    return (
-        source.fits is not None and source.fits.get("FIBERMAP") is not None and bool(_arm_names(source.fits))
-    )
+    """Return whether the file has a FIBERMAP and a part of at least one arm."""
+    fits = source.fits
+    return fits is not None and fits.get("FIBERMAP") is not None and bool(_arm_names(fits))
 
 
 def read(source: Source) -> Iterator[Spectrum | Skipped]:
     """Yield one spectrum a target; sky fibres, stuck fibres and rows without light are skipped and named."""
     assert source.fits is not None
     arms = [_arm(source.fits, name) for name in _arm_names(source.fits)]
-    grid, places = _common_grid(source, arms)
+    grid, places = _desi.joined_grid(source, [arm.wavelength_AA for arm in arms])
     fibermap = source.fits["FIBERMAP"]
-    wanted = ("targetid", "objtype", "target_ra", "target_dec", "ref_cat", "ref_id")
-    columns = {name: fibermap.column(name) for name in wanted if name in fibermap.columns}
-    if fibermap.n_rows != arms[0].flux.shape[0] or "targetid" not in columns:
+    columns = {name: fibermap.column(name) for name in FIBERMAP if name in fibermap.columns}
+    n_rows = {arm.flux.shape[0] for arm in arms}
+    if n_rows != {fibermap.n_rows} or not _desi.are_ids(columns.get("targetid")):
         raise fibermap.fault(
             "the fibre map does not fit the spectra",
-            expected=f"TARGETID for {arms[0].flux.shape[0]} rows",
+            expected=f"TARGETID for {' and '.join(map(str, sorted(n_rows)))} rows",
             got=f"{fibermap.n_rows} rows, columns {', '.join(columns)}",
         )
-    for row in range(fibermap.n_rows):
-        cells = {name: values[row] for name, values in columns.items()}
-        target = str(cells["targetid"])
+    labels = _desi.labels_beside(source)
+    release = _release(source.fits.primary, fibermap.header)
+    segments = _segments(arms, places)
+    for row, values in enumerate(zip(*(column.tolist() for column in columns.values()), strict=True)):
+        cells = dict(zip(columns, values, strict=True))
+        target = int(cells["targetid"])
         reason = _no_object(cells)
-        if reason is None and not any((arm.ivar[row][~arm.bad[row]] > 0).any() for arm in arms):
-            reason = "no pixel with information"
+        if reason is None:
+            flux, ivar = _join(segments, grid.size, row)
+            reason = None if (ivar > 0).any() else "no pixel with information"
         if reason is not None:
-            yield Skipped(row, target, reason)
+            yield Skipped(row, str(target), reason)
             continue
-        flux, ivar = _join(arms, places, grid.size, row)
-        yield clean_spectrum(grid, flux, ivar, format=FORMAT.name, **_about(source, cells))
+        yield clean_spectrum(
+            grid,
+            flux,
+            ivar,
+            format=FORMAT.name,
+            survey="desi",
+            release=release,
+            name=f"{source.name}[{row}]",
+            claims=labels.claims(target),
+            **_about(cells),
+        )
 
 
 def _arm_names(fits: FitsFile) -> list[str]:
-    return [
-        arm
-        for arm in ARMS
-        if fits.get(f"{arm}_WAVELENGTH") is not None and fits.get(f"{arm}_FLUX") is not None
-    ]
+    """Return the arms of which any part is there, so that a lost part is noticed."""
+    return [arm for arm in ARMS if any(fits.get(f"{arm}_{part}") is not None for part in PARTS)]
 
 
 def _arm(fits: FitsFile, name: str) -> Arm:
-    parts = {part: fits.get(f"{name}_{part}") for part in ("WAVELENGTH", "FLUX", "IVAR", "MASK")}
-    for part in ("WAVELENGTH", "FLUX", "IVAR"):
-        if parts[part] is None:
-            raise UserError(
-                "an HDU is missing", where=fits.name, expected=f"{name}_{part}", fix="fetch the file again"
-            )
-    arrays = {part: hdu.image() for part, hdu in parts.items() if hdu is not None}
+    parts = {part: fits.get(f"{name}_{part}") for part in PARTS}
+    lost = [f"{name}_{part}" for part, hdu in parts.items() if hdu is None and part != "MASK"]
+    if lost:
+        raise UserError(
+            "an HDU is missing", where=fits.name, expected=examples(lost), fix="fetch the file again"
+        )
+    arrays = {
+        part: hdu.image() if part == "MASK" else real_numbers(hdu.image(), hdu, f"{name}_{part}")
+        for part, hdu in parts.items()
+        if hdu is not None
+    }
     flux = arrays["FLUX"]
     expected = (flux.shape[0], arrays["WAVELENGTH"].size) if flux.ndim == 2 else None
     if any(array.shape != expected for part, array in arrays.items() if part != "WAVELENGTH"):
@@ -86,39 +120,51 @@ def _arm(fits: FitsFile, name: str) -> Arm:
             expected="(targets, pixels) of one size",
             got=", ".join(f"{part} {array.shape}" for part, array in arrays.items()),
         )
-    bad = arrays["MASK"] != 0 if "MASK" in arrays else np.zeros(flux.shape, dtype=np.bool_)
-    return Arm(arrays["WAVELENGTH"].astype(np.float64), flux, arrays["IVAR"], bad)
+    bad = arrays["MASK"] != 0 if "MASK" in arrays else None
+    wavelength = arrays["WAVELENGTH"].astype(np.float64).ravel()
+    return Arm(wavelength, flux, arrays["IVAR"], bad if bad is not None and bad.any() else None)
 
 
-def _common_grid(source: Source, arms: list[Arm]) -> tuple[FloatArray, list[slice]]:
-    """Return the joined grid, and where each arm lies on it."""
-    joined = np.unique(np.round(np.concatenate([arm.wavelength_AA for arm in arms]) / GRID_TOLERANCE_AA))
-    grid = joined * GRID_TOLERANCE_AA
-    places = []
-    for arm in arms:
-        first = int(np.argmin(np.abs(grid - arm.wavelength_AA[0])))
-        place = slice(first, first + arm.wavelength_AA.size)
-        fits_grid = grid[place].size == arm.wavelength_AA.size
-        if not fits_grid or not np.allclose(grid[place], arm.wavelength_AA, rtol=0, atol=GRID_TOLERANCE_AA):
-            raise source.fault(
-                "the arms do not lie on one grid",
-                expected="overlapping arms with the same pixels (0.8 Å steps)",
-                got=f"an arm from {arm.wavelength_AA[0]:.2f} Å that falls between pixels",
-                fix="resample the arms first",
-            )
-        places.append(place)
-    return grid, places
+def _segments(arms: list[Arm], places: list[slice]) -> list[Segment]:
+    """Return the joined grid in pieces, each of one arm or of the overlap of two.
+
+    Where arms overlap: flux is the mean weighted by inverse variance, inverse variances add up, and
+    masked pixels have weight 0 (as in desispec.coaddition.coadd_cameras). Elsewhere values are as stored.
+    """
+    whole = [
+        Segment(place, arm.flux, arm.ivar if arm.bad is None else np.where(arm.bad, np.float32(0), arm.ivar))
+        for arm, place in zip(arms, places, strict=True)
+    ]
+    edges = sorted({edge for place in places for edge in (place.start, place.stop)})
+    segments = []
+    for start, stop in pairwise(edges):
+        place = slice(start, stop)
+        parts = [arm.part(place) for arm in whole if arm.place.start <= start and stop <= arm.place.stop]
+        segments.append(parts[0] if len(parts) == 1 else _weighted_mean(place, *parts))
+    return segments
 
 
-def _join(arms: list[Arm], places: list[slice], size: int, row: int) -> tuple[FloatArray, FloatArray]:
-    """Return flux and ivar of one target; where arms overlap, the inverse-variance weighted mean."""
-    weighted, weight = np.zeros(size), np.zeros(size)
-    for arm, place in zip(arms, places, strict=True):
-        ivar = np.where(arm.bad[row] | ~(arm.ivar[row] > 0) | ~np.isfinite(arm.flux[row]), 0.0, arm.ivar[row])
-        weighted[place] += np.where(ivar > 0, ivar * arm.flux[row], 0.0)
-        weight[place] += ivar
-    flux = np.divide(weighted, weight, out=np.zeros(size), where=weight > 0)
-    return flux, weight
+def _weighted_mean(place: slice, *segments: Segment) -> Segment:
+    """Return mean flux and summed ivar of all targets; 0 and 0 where nothing is known."""
+    weighted = np.zeros(segments[0].flux.shape)
+    weight = np.zeros_like(weighted)
+    for segment in segments:
+        flux, ivar = segment.flux.astype(np.float64), segment.ivar.astype(np.float64)
+        known = (ivar > 0) & np.isfinite(ivar) & np.isfinite(flux)
+        weight += np.where(known, ivar, 0.0)
+        weighted += np.where(known, flux, 0.0) * np.where(known, ivar, 0.0)
+    return Segment(place, np.divide(weighted, weight, out=weighted, where=weight > 0), weight)
+
+
+def _join(segments: list[Segment], size: int, row: int) -> tuple[FloatArray, FloatArray]:
+    """Return flux and ivar of one target on the joined grid."""
+    flux, ivar = np.empty(size), np.empty(size)
+    for segment in segments:
+        flux[segment.place] = segment.flux[row]
+        ivar[segment.place] = segment.ivar[row]
+    for array in (flux, ivar):
+        array.setflags(write=False)  # handed over: the spectrum need not copy it
+    return flux, ivar
 
 
 def _no_object(cells: Mapping[str, Any]) -> str | None:
@@ -128,33 +174,41 @@ def _no_object(cells: Mapping[str, Any]) -> str | None:
     return None if objtype == "TGT" else f"not a target fibre (OBJTYPE {objtype or 'empty'})"
 
 
-def _about(source: Source, cells: Mapping[str, Any]) -> dict[str, Any]:
-    assert source.fits is not None
-    header = source.fits["FIBERMAP"].header
-    programme = [header.text(key) or source.fits.primary.text(key) for key in ("SURVEY", "PROGRAM")]
-    reference = str(cells.get("ref_cat", ""))
+def _about(cells: Mapping[str, Any]) -> dict[str, Any]:
+    reference, gaia_id = str(cells.get("ref_cat", "")), known_integer(cells.get("ref_id")) or 0
+    mjd = known_number(cells.get("mean_mjd")) or known_number(cells.get("mjd"))
     return {
-        "survey": "desi",
-        "release": "-".join(word for word in programme if word) or None,
         "survey_id": str(cells["targetid"]),
-        "name": f"{source.name}[{cells['targetid']}]",
-        "ra_deg": _number(cells.get("target_ra")),
-        "dec_deg": _number(cells.get("target_dec")),
-        "gaia_id": int(cells["ref_id"])
-        if reference.startswith("G") and int(cells.get("ref_id", 0)) > 0
-        else None,
+        "ra_deg": known_number(cells.get("target_ra")),
+        "dec_deg": known_number(cells.get("target_dec")),
+        "gaia_id": gaia_id if reference.startswith("G") and gaia_id > 0 else None,
+        "mjd": None if mjd is None else int(mjd),
     }
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None or not np.isfinite(value) else known_number(float(value))
+def _release(primary: Header, fibermap: Header) -> str | None:
+    """Return production, survey and programme, as iron-main-dark; iron is DR1, fuji the early release."""
+    production = next(
+        (
+            header.text(key.replace("DEPNAM", "DEPVER"))
+            for header in (primary, fibermap)
+            for key in header
+            if key.startswith("DEPNAM") and header.text(key) == "SPECPROD"
+        ),
+        None,
+    )
+    parts = (production, *(primary.text(key) or fibermap.text(key) for key in ("SURVEY", "PROGRAM")))
+    return "-".join(word for word in map(known_text, parts) if word) or None
 
 
 FORMAT = Format(
     name="desi-spectra",
-    recognised_by="HDUs FIBERMAP and {B,R,Z}_WAVELENGTH, {B,R,Z}_FLUX",
-    reads="the three arms joined on one 0.8 Å grid, overlaps weighted by ivar, masked pixels left out; TARGETID, position, Gaia id",
-    leaves_out="resolution matrices, scores, exposures; sky and stuck fibres and rows without light (reported)",
+    recognised_by="HDUs FIBERMAP and {B,R,Z}_WAVELENGTH, {B,R,Z}_FLUX, {B,R,Z}_IVAR of one to three arms",
+    reads="coadd and spectra files: the arms joined on one 0.8 Å grid, overlaps weighted by ivar, masked pixels left out; "
+    "TARGETID, production-survey-programme, position, Gaia id, MJD; SPECTYPE, SUBTYPE, Z, ZWARN from redrock-* or zbest-* "
+    "beside the file under the same name",
+    leaves_out="resolution matrices, scores, single exposures of a coadd; sky and stuck fibres and rows without light are "
+    "skipped, each with its reason",
     recognises=recognises,
     read=read,
 )

@@ -1,0 +1,285 @@
+"""Open survey spectra, vet them, and show verdict, evidence and picture."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from specvi_benchmark.cli.main import EXIT_USER_ERROR
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.features import Shift, choose_shift
+from specvi_benchmark.spectrum import Spectrum
+from specvi_benchmark.surveys import Reading, read_spectra, read_spectrum
+from specvi_benchmark.surveys.info import in_full, in_short
+from specvi_benchmark.surveys.source import Medium
+from specvi_benchmark.tasks import Task, get_task
+from specvi_benchmark.vetting import Question, Verdict, Vetter, load_vetter
+
+app = typer.Typer(add_completion=False)
+
+EVIDENCE_WIDTH = 110
+"""Characters of evidence in a row of the table; the whole stands in ``--json`` and for a single spectrum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """One spectrum of a file, its row there, and what was taken for granted when it was read."""
+
+    path: Path
+    row: int
+    n_rows: int
+    spectrum: Spectrum
+    notes: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """Return the file's name, with the row where the file holds several spectra."""
+        return self.path.name if self.n_rows == 1 else f"{self.path.name} row {self.row}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file, or a row of one, that gave no spectrum, and the reason in one line."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """One spectrum, the frame it was seen in, its verdict and its picture."""
+
+    opened: Opened
+    shift: Shift
+    verdict: Verdict
+    picture: Path
+
+    @property
+    def answer(self) -> str:
+        """Return YES or NO, or how else the inspection ended."""
+        return self.verdict.answer or self.verdict.outcome.value
+
+    @property
+    def evidence(self) -> str:
+        """Return the vetter's last words, without the answer at their start."""
+        turns = self.verdict.trace.turns if self.verdict.trace else ()
+        text = next((turn.text for turn in reversed(turns) if turn.role in ("assistant", "error")), "")
+        return text.removeprefix(f"{self.answer}. ")
+
+
+@app.command()
+def inspect(
+    files: Annotated[list[Path], typer.Argument(help="Spectra, or folders of them.", show_default=False)],
+    task: Annotated[
+        str | None, typer.Option(help="What to ask: cv, cs, ss, mg, wd, o, b, a or qso.", show_default=False)
+    ] = None,
+    info: Annotated[
+        bool, typer.Option("--info", help="Only print what was understood of the files.")
+    ] = False,
+    vetter: Annotated[str, typer.Option(help="Vetter as name or name:argument.")] = "rules",
+    row: Annotated[int | None, typer.Option(help="Only this row of a file with several spectra.")] = None,
+    medium: Annotated[
+        Medium | None, typer.Option(help="What wavelengths are measured in, where a file does not say.")
+    ] = None,
+    pictures: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("specvi-inspect"),
+    json_: Annotated[bool, typer.Option("--json", help="Print records instead of sentences.")] = False,
+) -> None:
+    """Vet FILES: is each one a member of the class? Several files or a folder give a table."""
+    if task is None and not info:
+        raise UserError(
+            "nothing is asked",
+            where="--task",
+            expected="a task, or --info",
+            fix="`specvi tasks` lists the tasks",
+        )
+    asked = None if info or task is None else get_task(task)
+    system = None if asked is None else load_vetter(vetter)
+    opened, left_out = _open_all(files, row, medium)
+    if asked is None or system is None:
+        _print_info(opened, left_out, json_=json_)
+    else:
+        inspected = [_vet(one, asked, system, pictures) for one in opened]
+        if json_:
+            _print_json(
+                {"task": asked.key, "vetter": vetter}, [_verdict_record(one) for one in inspected], left_out
+            )
+        elif len(inspected) == 1 and not left_out:
+            _print_one(inspected[0], asked)
+        else:
+            _print_table(inspected, left_out, asked, pictures)
+    if not opened:
+        raise typer.Exit(EXIT_USER_ERROR)
+
+
+def _open_all(
+    files: Sequence[Path], row: int | None, medium: Medium | None
+) -> tuple[list[Opened], list[LeftOut]]:
+    """Read every file; a single file that can't be read raises, one of several is left out."""
+    paths = list(_spread(files))
+    opened: list[Opened] = []
+    left_out: list[LeftOut] = []
+    for path in paths:
+        try:
+            reading = _read(path, row, medium)
+        except UserError as error:
+            if paths == list(files) and len(paths) == 1:
+                raise
+            left_out.append(LeftOut(str(path), error.what + (f": {error.got}" if error.got else "")))
+            continue
+        left_out += [LeftOut(f"{path} row {skipped.row}", skipped.reason) for skipped in reading.skipped]
+        opened += [
+            Opened(path, number, len(reading.rows), spectrum, reading.notes)
+            for number, spectrum in zip(reading.rows, reading.spectra, strict=True)
+        ]
+    return opened, left_out
+
+
+def _spread(files: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files, and every file below the folders in order of name."""
+    for path in files:
+        if not path.is_dir():
+            yield path
+            continue
+        found = sorted(item for item in path.rglob("*") if item.is_file() and not item.name.startswith("."))
+        if not found:
+            raise UserError("the folder holds no files", where=path)
+        yield from found
+
+
+def _read(path: Path, row: int | None, medium: Medium | None) -> Reading:
+    """Read a whole file, or one row of it."""
+    if row is None:
+        return read_spectra(path, medium=medium)
+    spectrum = read_spectrum(path, row, medium=medium)
+    return Reading(spectrum.format, (spectrum,), (row,), ())
+
+
+def _vet(one: Opened, task: Task, vetter: Vetter, pictures: Path) -> Inspected:
+    from specvi_benchmark.files import write_bytes
+    from specvi_benchmark.views import render
+
+    redshift = one.spectrum.claims.redshift
+    (verdict,) = vetter.vet([Question(f"{one.path}#{one.row}", task, one.spectrum, redshift)])
+    shift = choose_shift(redshift, task.frame)
+    view = render(one.spectrum, redshift=shift.redshift)
+    picture = pictures / f"{one.path.name.split('.')[0]}-{one.row}-{task.key}-{view.pixel_sha256[:8]}.png"
+    write_bytes(picture, view.png)
+    return Inspected(one, shift, verdict, picture)
+
+
+def _print_info(opened: Sequence[Opened], left_out: Sequence[LeftOut], *, json_: bool) -> None:
+    from rich.console import Console
+
+    if json_:
+        _print_json({}, [_record(one) for one in opened], left_out)
+        return
+    console = Console(highlight=False)
+    for one in opened:
+        console.print(f"{one.label}: {in_short(one.spectrum)}", markup=False, soft_wrap=True)
+        if len(opened) == 1:
+            console.print("\n".join(in_full(one.spectrum)), markup=False, soft_wrap=True)
+        for note in one.notes:
+            console.print(f"  note: {note}", markup=False, soft_wrap=True)
+    _print_left_out(left_out)
+
+
+def _print_one(one: Inspected, task: Task) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    colour = {"YES": "bold green", "NO": "bold red"}.get(one.answer, "bold yellow")
+    console.print(Text.assemble(f"{one.opened.label}: {task.question} ", (one.answer, colour)))
+    console.print(f"Read:     {in_short(one.opened.spectrum)}", markup=False)
+    for note in one.opened.notes:
+        console.print(f"Note:     {note}", markup=False)
+    console.print(f"Evidence: {one.evidence or 'the vetter gives none'}", markup=False)
+    if one.verdict.p_yes is not None:
+        console.print(f"P(YES):   {one.verdict.p_yes:.3f}", markup=False)
+    console.print(f"Picture:  {one.picture} ({one.shift.words})", markup=False, soft_wrap=True)
+
+
+def _print_table(
+    inspected: Sequence[Inspected], left_out: Sequence[LeftOut], task: Task, pictures: Path
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    table = Table(title=task.question, title_justify="left")
+    table.add_column("spectrum", overflow="fold")
+    table.add_column("S/N", justify="right")
+    table.add_column("verdict")
+    table.add_column("evidence", overflow="fold", ratio=1)
+    for one in inspected:
+        snr = one.opened.spectrum.snr
+        short = " ".join(one.evidence.split("\n", 1)[0].split())
+        words = short if len(short) <= EVIDENCE_WIDTH else short[: EVIDENCE_WIDTH - 1] + "…"
+        table.add_row(Text(one.opened.label), "–" if snr is None else f"{snr:.1f}", one.answer, Text(words))
+    if inspected:
+        counts = {answer: sum(one.answer == answer for one in inspected) for answer in ("YES", "NO")}
+        console.print(table)
+        console.print(
+            f"{len(inspected)} spectra: {counts['YES']} YES, {counts['NO']} NO, "
+            f"{len(inspected) - sum(counts.values())} without an answer. Pictures in {pictures}",
+            markup=False,
+            soft_wrap=True,
+        )
+    _print_left_out(left_out)
+
+
+def _print_left_out(left_out: Sequence[LeftOut]) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if left_out:
+        console.print(f"{len(left_out)} without a spectrum:", markup=False)
+    for item in left_out:
+        console.print(f"  {item.where}: {item.reason}", markup=False, soft_wrap=True)
+
+
+def _print_json(asked: dict[str, str], records: Sequence[Any], left_out: Sequence[LeftOut]) -> None:
+    import json
+
+    reasons = [{"where": item.where, "reason": item.reason} for item in left_out]
+    everything = {**asked, "spectra": list(records), "left_out": reasons}
+    typer.echo(json.dumps(everything, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _record(one: Opened) -> dict[str, Any]:
+    spectrum, claims = one.spectrum, one.spectrum.claims
+    return {
+        "file": str(one.path),
+        "row": one.row,
+        "format": spectrum.format,
+        "survey": spectrum.survey,
+        "release": spectrum.release,
+        "survey_id": spectrum.survey_id,
+        "ra_deg": spectrum.ra_deg,
+        "dec_deg": spectrum.dec_deg,
+        "gaia_id": spectrum.gaia_id,
+        "mjd": spectrum.mjd,
+        "pixels": spectrum.wavelength_AA.size,
+        "range_AA": list(spectrum.range_AA),
+        "bad_fraction": spectrum.bad_fraction,
+        "snr": spectrum.snr,
+        "claimed_class": claims.object_class,
+        "claimed_subclass": claims.subclass,
+        "claimed_redshift": claims.redshift,
+        "notes": list(one.notes),
+    }
+
+
+def _verdict_record(one: Inspected) -> dict[str, Any]:
+    return {
+        **_record(one.opened),
+        "used_redshift": one.shift.redshift,
+        "answer": one.verdict.answer,
+        "outcome": one.verdict.outcome.value,
+        "p_yes": one.verdict.p_yes,
+        "evidence": one.evidence,
+        "picture": str(one.picture),
+    }

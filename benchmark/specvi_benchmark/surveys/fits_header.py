@@ -1,0 +1,96 @@
+"""FITS headers: keywords and their values, read with patience for cards that break the standard."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+BLOCK = 2880
+CARD = 80
+
+Value = str | bool | int | float | None
+
+_NUMBER = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?$", re.ASCII)
+
+
+class Header(Mapping[str, Value]):
+    """Keywords and values of one header. Cards that break the standard are left out, not fatal.
+
+    The first of several cards with one keyword counts, as in astropy. A keyword without a value
+    reads as None.
+    """
+
+    def __init__(self, cards: Mapping[str, bytes]) -> None:
+        self._cards = cards
+
+    def __getitem__(self, keyword: str) -> Value:
+        """Return the value of a keyword; KeyError where it is missing."""
+        return _parse_value(self._cards[keyword])
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keywords."""
+        return iter(self._cards)
+
+    def __len__(self) -> int:
+        """Return how many keywords have a value field."""
+        return len(self._cards)
+
+    def number(self, keyword: str) -> float | None:
+        """Return a finite number, also where it was written as text; None otherwise."""
+        value = self.get(keyword)
+        if isinstance(value, str) and _NUMBER.match(value.strip()):
+            value = _parse_number(value.strip())
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        try:
+            number = float(value)
+        except OverflowError:
+            return None
+        return number if np.isfinite(number) else None
+
+    def integer(self, keyword: str) -> int | None:
+        """Return a whole number, also where it was written as text or with a point; None otherwise."""
+        value = self.get(keyword)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        number = self.number(keyword)
+        return int(number) if number is not None and number == int(number) else None
+
+    def text(self, keyword: str) -> str | None:
+        """Return a value as text without surrounding blanks; None where missing or empty."""
+        value = self.get(keyword)
+        return str(value).strip() or None if value is not None else None
+
+
+def parse_cards(block: bytes, cards: dict[str, bytes]) -> bool:
+    """Add the cards of one 2880-byte block to ``cards``; return whether END was among them."""
+    for position in range(0, len(block) - CARD + 1, CARD):
+        if block[position + 8 : position + 10] == b"= ":
+            keyword = block[position : position + 8].rstrip().decode("ascii", "replace")
+            cards.setdefault(keyword, block[position + 10 : position + CARD])
+        elif block.startswith(b"END     ", position):
+            return True
+    return False
+
+
+def _parse_value(card: bytes) -> Value:
+    text = card.decode("ascii", "replace").strip()
+    if text.startswith("'"):
+        inside, position = [], 1
+        while (end := text.find("'", position)) >= 0:
+            inside.append(text[position:end])
+            if text[end + 1 : end + 2] != "'":
+                return "".join(inside).rstrip()
+            inside.append("'")
+            position = end + 2
+        return text[1:].rstrip()  # the closing quote is missing
+    word = text.split("/", 1)[0].strip()
+    if word in {"T", "F"}:
+        return word == "T"
+    return _parse_number(word) if _NUMBER.match(word) else word or None
+
+
+def _parse_number(word: str) -> int | float:
+    if word.lstrip("+-").isdigit():
+        return int(word)
+    return float(word.upper().replace("D", "E"))

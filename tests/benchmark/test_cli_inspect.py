@@ -1,0 +1,240 @@
+"""`specvi inspect`: one file, several, a folder, what can't be read, and the real files of three surveys."""
+
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from PIL import Image
+from typer.testing import CliRunner
+
+from specvi_benchmark.cli.inspect import app
+from specvi_benchmark.cli.main import main
+from specvi_benchmark.errors import UserError
+
+WIDE = {"COLUMNS": "3000"}  # nothing is wrapped, so that whole sentences can be looked for
+GRID = np.arange(3.5798, 3.9638, 1e-4)  # log10 λ, 3800 to 9200 Å
+BALMER_AA = (6564.61, 4862.69, 4341.69, 4102.90)
+
+
+def write_sdss(path, emission=0.0, snr=20.0, redshift=0.0):
+    """Write a file as SDSS does (spec-lite), with Balmer emission 1500 km/s wide."""
+    wavelength = 10**GRID
+    flux = (wavelength / 5500) ** -2
+    for centre in BALMER_AA:
+        flux = flux * (1 + emission * np.exp(-0.5 * ((wavelength / centre - 1) * 299_792.458 / 637) ** 2))
+    sigma = (wavelength / 5500) ** -2 / snr
+    flux = flux + np.random.default_rng(1).normal(size=flux.size) * sigma
+    columns = {
+        "flux": flux,
+        "loglam": GRID,
+        "ivar": sigma**-2,
+        "and_mask": np.zeros(flux.size, dtype=np.int32),
+    }
+    coadd = fits.BinTableHDU.from_columns(
+        [
+            fits.Column(name, "J" if name == "and_mask" else "E", array=values)
+            for name, values in columns.items()
+        ],
+        name="COADD",
+    )
+    row = fits.BinTableHDU.from_columns(
+        [
+            fits.Column("CLASS", "6A", array=["STAR"]),
+            fits.Column("SUBCLASS", "8A", array=["F5"]),
+            fits.Column("Z", "E", array=[redshift]),
+            fits.Column("PLATE", "J", array=[266]),
+            fits.Column("MJD", "J", array=[51602]),
+            fits.Column("FIBERID", "J", array=[31]),
+        ],
+        name="SPECOBJ",
+    )
+    fits.HDUList([fits.PrimaryHDU(), coadd, row]).writeto(path)
+    return path
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env=WIDE)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code
+    return result.stdout
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_one_file_in_full(here):
+    text = run(write_sdss(here / "spec-0266-51602-0031.fits", emission=3), "--task", "cv")
+    assert "spec-0266-51602-0031.fits: Is this object a cataclysmic variable? YES" in text
+    assert "SDSS" in text
+    assert "3840 pixels, 3800 to 9" in text
+    assert "the pipeline says STAR F5 z = 0.00000" in text
+    assert 1400 < float(re.search(r"- Hα emission, FWHM (\d+) km/s", text)[1]) < 1600
+    assert "Read with S/N" in text
+    (picture,) = (here / "specvi-inspect").glob("*.png")
+    assert f"specvi-inspect/{picture.name}" in text
+    assert Image.open(io.BytesIO(picture.read_bytes())).size == (1000, 500)
+
+
+def test_official_spelling_of_a_task_and_another_vetter(here):
+    path = write_sdss(here / "star.fits")
+    assert "Is this object a carbon star? YES" in run(
+        path, "--task", "carbon", "--vetter", "always-yes"
+    ).replace("\n", " ")
+    assert "the vetter gives none" in run(path, "--task", "cs", "--vetter", "always-no")
+
+
+def test_a_redshift_no_star_has_is_ignored_and_said(here):
+    text = run(write_sdss(here / "star.fits", emission=3, redshift=0.31), "--task", "cv")
+    assert "YES" in text
+    assert "pipeline's z = 0.3100 ignored" in text
+
+
+def test_a_folder_gives_a_table_and_no_traceback(here):
+    folder = here / "night"
+    folder.mkdir()
+    write_sdss(folder / "a.fits", emission=3)
+    write_sdss(folder / "b.fits")
+    (folder / "notes.txt").write_text("seeing 1.2\n")
+    (folder / "cut.fits").write_bytes((folder / "a.fits").read_bytes()[:4000])
+    (folder / ".hidden").write_text("")
+    text = run(folder, "--task", "cv", "--pictures", here / "out")
+    rows = {
+        cells[0].strip(): cells for line in text.splitlines() if (cells := line.strip("│").split("│"))[1:]
+    }
+    assert (rows["a.fits"][2].strip(), rows["b.fits"][2].strip()) == ("YES", "NO")
+    assert float(rows["b.fits"][1]) == pytest.approx(20, abs=0.5)
+    assert "Broad Balmer emission" in rows["a.fits"][3]
+    assert "No Balmer emission" in rows["b.fits"][3]
+    assert "2 spectra: 1 YES, 1 NO" in text
+    assert "2 without a spectrum:" in text
+    for name in ("notes.txt", "cut.fits"):
+        (line,) = [line for line in text.splitlines() if name in line]
+        assert len(line.split(": ", 1)[1]) > 10
+    assert ".hidden" not in text
+    assert len(list((here / "out").glob("*.png"))) == 2
+
+
+def test_files_of_one_name_keep_their_own_pictures(here):
+    for night, emission in (("n1", 0), ("n2", 3)):
+        (here / night).mkdir()
+        write_sdss(here / night / "spec.fits", emission=emission)
+    run(here / "n1/spec.fits", here / "n2/spec.fits", "--task", "cv")
+    assert len(list((here / "specvi-inspect").glob("*.png"))) == 2
+
+
+def test_json(here):
+    write_sdss(here / "a.fits", emission=3)
+    (here / "b.fits").write_text("nothing")
+    found = json.loads(run(here / "a.fits", here / "b.fits", "--task", "cv", "--json"))
+    assert (found["task"], found["vetter"]) == ("cv", "rules")
+    (record,) = found["spectra"]
+    assert record["answer"] == "YES"
+    assert record["outcome"] == "answered"
+    assert record["p_yes"] is None
+    assert record["survey_id"].startswith("266-51602-")
+    assert record["claimed_subclass"] == "F5"
+    assert record["snr"] == pytest.approx(20, rel=0.1)
+    assert record["evidence"].startswith("Broad Balmer emission")
+    assert Image.open(io.BytesIO((here / record["picture"]).read_bytes())).format == "PNG"
+    assert [item["where"] for item in found["left_out"]] == [str(here / "b.fits")]
+
+
+def test_info_reads_and_asks_nothing(here):
+    write_sdss(here / "a.fits", emission=3, redshift=0.001)
+    text = run(here / "a.fits", "--info")
+    assert "a.fits: SDSS" in text
+    assert "the pipeline says STAR F5 z = 0.00100" in text
+    assert not (here / "specvi-inspect").exists()
+    (record,) = json.loads(run(here / "a.fits", "--info", "--json"))["spectra"]
+    assert record["format"] == "sdss-spec"
+    assert "answer" not in record
+
+
+def test_one_file_that_cannot_be_read_is_told_in_full(here):
+    (here / "broken.fits").write_bytes(b"SIMPLE  =                    T")
+    with pytest.raises(UserError, match="broken"):
+        run(here / "broken.fits", "--task", "cv")
+    with pytest.raises(UserError, match="no such file"):
+        run(here / "missing.fits", "--task", "cv")
+
+
+def test_nothing_read_exits_with_2(here):
+    (here / "a").write_text("x")
+    (here / "b").write_text("y")
+    text = run(here / "a", here / "b", "--task", "cv", code=2)
+    assert "2 without a spectrum" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--task", "unicorn"], "no such task"),
+        (["--task", "cv", "--vetter", "oracle"], "no such vetter"),
+        (["--task", "cv", "--row", "3"], "no usable spectrum in that row"),
+        ([], "nothing is asked"),
+    ],
+)
+def test_mistakes_get_one_message_and_exit_code_2(here, capsys, arguments, words):
+    path = write_sdss(here / "a.fits")
+    with pytest.raises(SystemExit) as stopped:
+        main(["inspect", str(path), *arguments])
+    assert stopped.value.code == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"Error: {words}")
+    assert "Traceback" not in message
+
+
+def test_an_empty_folder_is_told(here):
+    (here / "empty").mkdir()
+    with pytest.raises(UserError, match="holds no files"):
+        run(here / "empty", "--task", "cv")
+
+
+@pytest.mark.parametrize(
+    ("path", "task", "answer", "words"),
+    [
+        ("lamost/dr7/spec-58575-HD103621N361936B01_sp03-061.fits", "wd", "NO", "dM1"),
+        ("lamost/dr13/spec-60591-LN042429N340750BM01_sp01-005.fits.gz", "qso", "YES", "at z = 0.308"),
+        ("sdss/spec_lite/spec-0266-51602-0031.fits", "wd", "YES", "Hβ absorption, FWHM 3"),
+        ("desi/desihigh/coadd-mws-66003-20200315-wd.fits", "wd", "YES", "DESI"),
+    ],
+)
+def test_real_files_of_three_surveys(here, shared_data, path, task, answer, words):
+    text = run(shared_data / "real" / path, "--task", task)
+    assert f"? {answer}" in text
+    assert words in text
+
+
+def test_one_row_of_a_desi_file(here, shared_data):
+    path = shared_data / "real/desi/desihigh/coadd-qso-68002-20200315.fits"
+    text = run(path, "--task", "qso", "--row", "3")
+    assert "Is this object a quasar? YES" in text
+    table = run(path, "--task", "qso")
+    assert "coadd-qso-68002-20200315.fits row 3" in table
+    assert "5 spectra: 5 YES" in table
+
+
+@pytest.mark.slow
+def test_no_lamost_star_is_called_a_cv(here, shared_data):
+    found = json.loads(run(shared_data / "real/lamost", "--task", "cv", "--json"))
+    assert len(found["spectra"]) == 48
+    assert [record["file"] for record in found["spectra"] if record["answer"] != "NO"] == []
+    assert [item["where"].rsplit("/", 1)[1] for item in found["left_out"]] == [
+        "med-58625-TD192102N424113K01_sp12-076.fits.gz"
+    ]
+
+
+def test_a_table_that_does_not_say_air_or_vacuum(here, shared_data):
+    path = shared_data / "real/sdss/pipeline_single_csv/306-51690-020_CV.csv"
+    with pytest.raises(UserError, match="air or in vacuum"):
+        run(path, "--task", "cv")
+    text = run(path, "--task", "cv", "--medium", "vacuum")
+    assert "Is this object a cataclysmic variable? YES" in text
+    assert "Note:" in text
