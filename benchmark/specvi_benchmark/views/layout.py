@@ -1,5 +1,6 @@
 """Where everything stands in a picture: axes, ticks, grid, labels, markers, statistics box."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -291,19 +292,16 @@ def _statistics(layout: Layout, content: Content) -> None:
     x = left + 0.02 * (right - left) if across == 0 else right - 0.02 * (right - left) - width
     y = bottom - 0.02 * (bottom - top) - height if upward == 0 else top + 0.02 * (bottom - top)
     pad = 0.3 * em
-    box = (snap(x - pad), snap(y - pad), snap(x + width + pad), snap(y + height + pad))
-    layout.box = box
-    first, above, last, below = box
-    ink = INK + 25  # 1 pt at alpha 0.8
-    layout.above += [
-        (first + 3, above, last - 2, above + 1, ink),
-        (first + 3, below, last - 2, below + 1, ink),
-        (first, above + 3, first + 1, below - 2, ink),
-        (last, above + 3, last + 1, below - 2, ink),
-    ]
+    sides = (x - pad, y - pad, x + width + pad, y + height + pad)
+    first, above, last, below = (math.floor(side) for side in sides)
+    layout.box = (first, above, last + 1, below + 1)
+    for row, level in (*_soft(sides[1]), *_soft(sides[3])):
+        layout.above.append((first + 3, row, last - 2, row + 1, INK + level))
+    for column, level in (*_soft(sides[0]), *_soft(sides[2])):
+        layout.above.append((column, above + 3, column + 1, below - 2, INK + level))
     for i, j in ((1, 2), (2, 1)):  # round corners
         layout.above += [
-            (column, row, column + 1, row + 1, ink - 4)
+            (column, row, column + 1, row + 1, INK + 20)
             for column in (first + i, last - i)
             for row in (above + j, below - j)
         ]
@@ -311,3 +309,12 @@ def _statistics(layout: Layout, content: Content) -> None:
         y += LINE_GAP * em / 2 + up
         layout.text.add(line, STATISTICS_FONT, x, y, "left", INK)
         y += down + LINE_GAP * em / 2
+
+
+def _soft(centre: float) -> list[tuple[int, int]]:
+    """Return the pixels that a border of 1 pt at alpha 0.8 covers, and the level of each: it is not snapped."""
+    low, high = centre - POINT_PX / 2, centre + POINT_PX / 2
+    pixels = range(math.floor(low), math.ceil(high))
+    return [
+        (pixel, round(25 * (min(high, pixel + 1) - max(low, pixel)) / min(1, high - low))) for pixel in pixels
+    ]

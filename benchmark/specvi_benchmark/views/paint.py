@@ -233,7 +233,7 @@ def _turns_back(x: FloatArray, y: FloatArray, point: int, pen: float) -> bool:
     length0 = math.sqrt(run0 * run0 + rise0 * rise0)
     length1 = math.sqrt(run1 * run1 + rise1 * rise1)
     longest = max(1.01, min(length0, length1) / pen)
-    return (1 + along / (length0 * length1)) / 2 * longest * longest < 1
+    return bool((1 + along / (length0 * length1)) / 2 * longest * longest < 1)
 
 
 @compiled

@@ -126,7 +126,11 @@ def figure_of(drawing: Drawing) -> tuple[Any, Any]:
     points = drawing.points
     flux = np.where(points.good, points.drawn, np.nan) / 10.0**drawing.power
     axes.plot(
-        points.wavelength_AA, flux, color=_rgb(look.line_colour), linewidth=look.line_px, alpha=look.line_alpha
+        points.wavelength_AA,
+        flux,
+        color=_rgb(look.line_colour),
+        linewidth=look.line_px,
+        alpha=look.line_alpha,
     )
     if drawing.options.error_band:
         _band(axes, drawing)
@@ -179,7 +183,7 @@ def _dress(axes: Any, drawing: Drawing, look: Look) -> None:
         axes.set_axisbelow(True)
     direction = "in" if look.ticks_point_in else "out"
     size, pad = em_px(look.tick_font), 3.5 * POINT_PX
-    lengths = (3.5 * unit, 2 * unit) if released else (look.tick_px + 0.5, look.minor_tick_px + 0.5)
+    lengths = (3.5 * unit, 2.0 * unit) if released else (look.tick_px + 0.5, look.minor_tick_px + 0.5)
     widths = (0.8 * unit, 0.6 * unit) if released else (1.0, 0.8)
     for which, length, width in zip(("major", "minor"), lengths, widths, strict=True):
         axes.tick_params(which=which, length=length, width=width, direction=direction, pad=pad)
@@ -195,5 +199,10 @@ def _dress(axes: Any, drawing: Drawing, look: Look) -> None:
         axes.axvline(value, color=_rgb(MARKER_COLOUR), linewidth=1, linestyle=(0, (4, 4)), zorder=1)
         place = (value, 1.01)
         axes.text(
-            *place, name, transform=axes.get_xaxis_transform(), ha="center", color=_rgb(ACCENT_COLOUR), fontsize=12
+            *place,
+            name,
+            transform=axes.get_xaxis_transform(),
+            ha="center",
+            color=_rgb(ACCENT_COLOUR),
+            fontsize=12,
         )

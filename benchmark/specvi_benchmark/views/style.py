@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.lines import get_line
 
 StyleName = Literal["clean", "spec-o3"]
 Title = Literal["none", "released", "figure"]
@@ -65,6 +66,8 @@ class ViewOptions:
             )
         self._check_choices()
         self._check_size()
+        for name in self.markers:
+            get_line(name)
 
     def _check_choices(self) -> None:
         for name, value, known in (

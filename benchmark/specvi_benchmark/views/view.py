@@ -40,6 +40,8 @@ class View:
         ``rest`` when a redshift was divided out, else ``observed``.
     n_points
         Good pixels of the spectrum in the window.
+    n_masked
+        Bad ones.
     flux_range
         Lowest and highest flux of those, in the survey's unit.
     shown_range
@@ -57,6 +59,7 @@ class View:
     window_AA: tuple[float, float]
     frame: Frame
     n_points: int
+    n_masked: int
     flux_range: tuple[float, float]
     shown_range: tuple[float, float]
     n_beyond: int
@@ -148,6 +151,7 @@ def render(
     if style is not None or size_px is not None:
         chosen = replace(chosen, style=style or chosen.style, size_px=size_px or chosen.size_px)
     drawing = prepare(spectrum, window_AA, chosen, redshift, marker_redshift)
+    good = drawing.points.good
     indices = drawing.painted()
     indices.setflags(write=False)
     return View(
@@ -155,7 +159,8 @@ def render(
         palette=palette_of(chosen.style),
         window_AA=drawing.window_AA,
         frame=drawing.frame,
-        n_points=int(np.count_nonzero(drawing.points.good)),
+        n_points=int(np.count_nonzero(good)),
+        n_masked=int(good.size - np.count_nonzero(good)),
         flux_range=drawing.flux_range,
         shown_range=drawing.limits,
         n_beyond=drawing.n_beyond,
