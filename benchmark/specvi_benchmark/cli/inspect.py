@@ -1,5 +1,6 @@
 """Open survey spectra, vet them, and show verdict, evidence and picture."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedView:
+    """A picture that was written, and what it shows: ``full``, or the label of one of the task's windows."""
+
+    path: Path
+    label: str
+    window_AA: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Inspected:
     """One spectrum, the frame it was seen in, its verdict and its picture."""
 
@@ -55,6 +65,7 @@ class Inspected:
     shift: Shift
     verdict: Verdict
     picture: Path
+    views: tuple[SavedView, ...] = ()
 
     @property
     def answer(self) -> str:
@@ -84,6 +95,14 @@ def inspect(
         Medium | None, typer.Option(help="What wavelengths are measured in, where a file does not say.")
     ] = None,
     pictures: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("specvi-inspect"),
+    save_views: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Also write each inspection's pictures here: the whole spectrum and the task's windows.",
+            show_default=False,
+        ),
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print records instead of sentences.")] = False,
 ) -> None:
     """Vet FILES: is each one a member of the class? Several files or a folder give a table."""
@@ -100,7 +119,7 @@ def inspect(
     if asked is None or system is None:
         _print_info(opened, left_out, json_=json_)
     else:
-        inspected = [_vet(one, asked, system, pictures) for one in opened]
+        inspected = [_vet(one, asked, system, pictures, save_views) for one in opened]
         if json_:
             _print_json(
                 {"task": asked.key, "vetter": vetter}, [_verdict_record(one) for one in inspected], left_out
@@ -156,7 +175,7 @@ def _read(path: Path, row: int | None, medium: Medium | None) -> Reading:
     return Reading(spectrum.format, (spectrum,), (row,), ())
 
 
-def _vet(one: Opened, task: Task, vetter: Vetter, pictures: Path) -> Inspected:
+def _vet(one: Opened, task: Task, vetter: Vetter, pictures: Path, save_views: Path | None) -> Inspected:
     from specvi_benchmark.files import write_bytes
     from specvi_benchmark.views import render
 
@@ -164,9 +183,23 @@ def _vet(one: Opened, task: Task, vetter: Vetter, pictures: Path) -> Inspected:
     (verdict,) = vetter.vet([Question(f"{one.path}#{one.row}", task, one.spectrum, redshift)])
     shift = choose_shift(redshift, task.frame)
     view = render(one.spectrum, redshift=shift.redshift)
-    picture = pictures / f"{one.path.name.split('.')[0]}-{one.row}-{task.key}-{view.pixel_sha256[:8]}.png"
+    name = f"{one.path.name.split('.')[0]}-{one.row}-{task.key}"
+    picture = pictures / f"{name}-{view.pixel_sha256[:8]}.png"
     write_bytes(picture, view.png)
-    return Inspected(one, shift, verdict, picture)
+    views = () if save_views is None else tuple(_saved(one, task, shift, save_views / name))
+    return Inspected(one, shift, verdict, picture, views)
+
+
+def _saved(one: Opened, task: Task, shift: Shift, stem: Path) -> Iterator[SavedView]:
+    """Write the pictures of one inspection, numbered in the order in which they are looked at."""
+    from specvi_benchmark.files import write_bytes
+    from specvi_benchmark.views.inspection import inspection_views
+
+    for number, named in enumerate(inspection_views(one.spectrum, task, shift)):
+        words = re.sub(r"\W+", "-", named.label.split(",")[0]).strip("-")
+        path = stem.with_name(f"{stem.name}-{number:02d}-{words}-{named.view.pixel_sha256[:8]}.png")
+        write_bytes(path, named.view.png)
+        yield SavedView(path, named.label, named.view.window_AA)
 
 
 def _print_info(opened: Sequence[Opened], left_out: Sequence[LeftOut], *, json_: bool) -> None:
@@ -199,6 +232,11 @@ def _print_one(one: Inspected, task: Task) -> None:
     if one.verdict.p_yes is not None:
         console.print(f"P(YES):   {one.verdict.p_yes:.3f}", markup=False)
     console.print(f"Picture:  {one.picture} ({one.shift.words})", markup=False, soft_wrap=True)
+    for view in one.views:
+        low, high = view.window_AA
+        console.print(
+            f"View:     {view.path} ({view.label}, {low:.0f} to {high:.0f} Å)", markup=False, soft_wrap=True
+        )
 
 
 def _print_table(
@@ -221,10 +259,16 @@ def _print_table(
         table.add_row(Text(one.opened.label), "–" if snr is None else f"{snr:.1f}", one.answer, Text(words))
     if inspected:
         counts = {answer: sum(one.answer == answer for one in inspected) for answer in ("YES", "NO")}
+        saved = sum(len(one.views) for one in inspected)
         console.print(table)
         console.print(
             f"{len(inspected)} spectra: {counts['YES']} YES, {counts['NO']} NO, "
-            f"{len(inspected) - sum(counts.values())} without an answer. Pictures in {pictures}",
+            f"{len(inspected) - sum(counts.values())} without an answer. Pictures in {pictures}"
+            + (
+                f"; {saved} views of the task's windows in {inspected[0].views[0].path.parent}"
+                if saved
+                else ""
+            ),
             markup=False,
             soft_wrap=True,
         )
@@ -282,4 +326,8 @@ def _verdict_record(one: Inspected) -> dict[str, Any]:
         "p_yes": one.verdict.p_yes,
         "evidence": one.evidence,
         "picture": str(one.picture),
+        "views": [
+            {"file": str(view.path), "label": view.label, "window_AA": list(view.window_AA)}
+            for view in one.views
+        ],
     }

@@ -18,13 +18,57 @@ LONGEST_LABEL = 80
 
 _WRAPPERS = ("arguments", "parameters", "args", "input", "tool_input", "kwargs", "function")
 _RANGE_NAMES = frozenset(
-    ["wavelengthrange", "range", "window", "wavelengthwindow", "wavelengths", "wavelength", "wavelengthinterval", "interval", "region", "waverange", "xrange", "wavelengthrangeaa"]
+    [
+        "wavelengthrange",
+        "range",
+        "window",
+        "wavelengthwindow",
+        "wavelengths",
+        "wavelength",
+        "wavelengthinterval",
+        "interval",
+        "region",
+        "waverange",
+        "xrange",
+        "wavelengthrangeaa",
+    ]
 )
 _LOW_NAMES = frozenset(
-    ["min", "low", "lower", "start", "from", "lo", "minwavelength", "wavelengthmin", "startwavelength", "wavelengthstart", "lambdamin", "wavemin", "xmin", "minimum"]
+    [
+        "min",
+        "low",
+        "lower",
+        "start",
+        "from",
+        "lo",
+        "minwavelength",
+        "wavelengthmin",
+        "startwavelength",
+        "wavelengthstart",
+        "lambdamin",
+        "wavemin",
+        "xmin",
+        "minimum",
+    ]
 )
 _HIGH_NAMES = frozenset(
-    ["max", "high", "upper", "end", "to", "hi", "stop", "maxwavelength", "wavelengthmax", "endwavelength", "wavelengthend", "lambdamax", "wavemax", "xmax", "maximum"]
+    [
+        "max",
+        "high",
+        "upper",
+        "end",
+        "to",
+        "hi",
+        "stop",
+        "maxwavelength",
+        "wavelengthmax",
+        "endwavelength",
+        "wavelengthend",
+        "lambdamax",
+        "wavemax",
+        "xmax",
+        "maximum",
+    ]
 )
 _NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|(?<=\d)\.)?(?:[eE][-+]?\d+)?"
 _ONE = re.compile(

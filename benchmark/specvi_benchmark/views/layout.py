@@ -307,7 +307,7 @@ def _statistics(layout: Layout, content: Content) -> None:
         ]
     for line, (up, down) in zip(content.statistics, extents, strict=True):
         y += LINE_GAP * em / 2 + up
-        layout.text.add(line, STATISTICS_FONT, x, y, "left", INK)
+        layout.text.add(line, STATISTICS_FONT, x + across * width, y, "right" if across else "left", INK)
         y += down + LINE_GAP * em / 2
 
 

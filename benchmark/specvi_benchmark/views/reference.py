@@ -151,7 +151,7 @@ def _band(axes: Any, drawing: Drawing) -> None:
     scale = 10.0**drawing.power
     edges = ((points.drawn - sigma) / scale, (points.drawn + sigma) / scale)
     axes.fill_between(
-        points.wavelength_AA, *edges, where=known, color=_rgb(BAND_COLOUR), linewidth=0, zorder=0.5
+        points.wavelength_AA, *edges, where=known, color=_rgb(BAND_COLOUR), linewidth=0, zorder=0.4
     )
 
 
@@ -185,8 +185,8 @@ def _dress(axes: Any, drawing: Drawing, look: Look) -> None:
     size, pad = em_px(look.tick_font), 3.5 * POINT_PX
     lengths = (3.5 * unit, 2.0 * unit) if released else (look.tick_px + 0.5, look.minor_tick_px + 0.5)
     widths = (0.8 * unit, 0.6 * unit) if released else (1.0, 0.8)
-    for which, length, width in zip(("major", "minor"), lengths, widths, strict=True):
-        axes.tick_params(which=which, length=length, width=width, direction=direction, pad=pad)
+    for which, length, thickness in zip(("major", "minor"), lengths, widths, strict=True):
+        axes.tick_params(which=which, length=length, width=thickness, direction=direction, pad=pad)
     axes.tick_params(labelsize=size, labelfontfamily=FONT)
     axes.yaxis.get_offset_text().set(fontsize=size, fontfamily=FONT)
     axes.yaxis.OFFSETTEXTPAD = 3 * POINT_PX
