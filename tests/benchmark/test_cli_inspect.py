@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from specvi_benchmark.cli.inspect import app
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.tasks import get_task
 
 WIDE = {"COLUMNS": "3000"}  # nothing is wrapped, so that whole sentences can be looked for
 GRID = np.arange(3.5798, 3.9638, 1e-4)  # log10 λ, 3800 to 9200 Å
@@ -79,7 +80,27 @@ def test_one_file_in_full(here):
     assert "Read with S/N" in text
     (picture,) = (here / "specvi-inspect").glob("*.png")
     assert f"specvi-inspect/{picture.name}" in text
-    assert Image.open(io.BytesIO(picture.read_bytes())).size == (1000, 500)
+    assert Image.open(io.BytesIO(picture.read_bytes())).size == (896, 448)
+
+
+def test_the_pictures_of_an_inspection(here):
+    path = write_sdss(here / "a.fits", emission=3)
+    found = json.loads(run(path, "--task", "cv", "--save-views", here / "views", "--json"))
+    views = found["spectra"][0]["views"]
+    covered = [w for w in get_task("cv").windows if w.range_AA[0] > 3800 and w.range_AA[1] < 9200]
+    assert views[0]["label"] == "full"
+    assert {w.label for w in covered} <= {view["label"] for view in views[1:]}
+    windows = {w.label: w.range_AA for w in get_task("cv").windows}
+    for view in views[1:]:
+        low, high = windows[view["label"]]
+        assert low <= view["window_AA"][0] < view["window_AA"][1] <= high
+        assert view["window_AA"][1] - view["window_AA"][0] >= (high - low) / 2
+    files = [here / view["file"] for view in views]
+    assert sorted((here / "views").iterdir()) == sorted(files)
+    assert sorted(files) == files
+    assert {Image.open(io.BytesIO(file.read_bytes())).size for file in files} == {(896, 448)}
+    assert "View:" in run(path, "--task", "cv", "--save-views", here / "views")
+    assert sorted((here / "views").iterdir()) == sorted(files)
 
 
 def test_official_spelling_of_a_task_and_another_vetter(here):

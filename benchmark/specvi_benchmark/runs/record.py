@@ -131,7 +131,7 @@ def load_split(reference: SplitReference, instead: str | None = None) -> Split:
 
 def environment() -> dict[str, str]:
     """Return the versions that can change a result, and the kind of machine. Nothing that names it."""
-    packages = ("specvi-bench", "numpy", "scipy", "astropy", "matplotlib", "pillow")
+    packages = ("specvi-bench", "numpy", "scipy", "astropy", "numba", "isal", "matplotlib", "pillow")
     return {
         "python": platform.python_version(),
         "system": platform.system(),

@@ -13,7 +13,7 @@ from specvi_benchmark.tasks.task import Frame
 from specvi_benchmark.views import paint
 from specvi_benchmark.views.glyphs import atlas
 from specvi_benchmark.views.layout import Content, Layout, arrange
-from specvi_benchmark.views.limits import HEADROOM, axis_limits, exponent, flux_range, smooth
+from specvi_benchmark.views.limits import HEADROOM, axis_limits, exponent, flux_range, held, smooth
 from specvi_benchmark.views.style import CLEAN_SIZE_PX, LOOKS, ViewOptions, released_size_px
 
 DOT_PX = 2.0
@@ -200,7 +200,7 @@ def _points(spectrum: Spectrum, stretch: float, window_AA: tuple[float, float], 
     wavelength = spectrum.wavelength_AA / stretch
     first = int(np.searchsorted(wavelength, window_AA[0], side="left"))
     last = int(np.searchsorted(wavelength, window_AA[1], side="right"))
-    good, flux = spectrum.good, spectrum.flux
+    good, flux = spectrum.good, held(spectrum.flux)
     if not good[first:last].any():
         raise UserError(
             "no good pixel in the window",

@@ -12,7 +12,7 @@ HEADROOM = {"clean": 0.06, "spec-o3": 0.05}
 """Space above and below the data, as a share of the range: 0.05 is matplotlib's, as released."""
 
 _SAME = 1e-12  # a relative range below this is a constant: ticks could not tell its ends apart
-_LARGEST = 1e300  # flux beyond is cut here, so that no difference overflows
+_LARGEST = 1e300
 SMALLEST = 1e-290
 """Flux no further from zero than this counts as zero: its power of ten could not be divided by."""
 
@@ -51,8 +51,13 @@ def _ranges(flux: FloatArray) -> tuple[float, float, float, float]:
 
 
 def flux_range(flux: FloatArray) -> FluxRange:
-    """Return the range of good flux, ``(n,)`` with n ≥ 1; beyond ±1e300 it is cut."""
-    return FluxRange(*_ranges(np.clip(flux, -_LARGEST, _LARGEST)))
+    """Return the range of good flux, ``(n,)`` with n ≥ 1."""
+    return FluxRange(*_ranges(flux))
+
+
+def held(flux: FloatArray) -> FloatArray:
+    """Return the flux cut at ±1e300, so that no difference of two values overflows."""
+    return np.clip(flux, -_LARGEST, _LARGEST)
 
 
 def axis_limits(found: FluxRange, *, robust: bool, headroom: float) -> tuple[float, float]:
