@@ -186,6 +186,16 @@ def test_robust_limits_are_a_choice():
     assert render(spiky, style="spec-o3").n_beyond == 0
 
 
+@pytest.mark.parametrize("pixels", [5, 9, 20, 60, 500])
+def test_noise_is_not_taken_for_spikes(pixels):
+    rng = np.random.default_rng(5)
+    cut = 0
+    for _ in range(200):
+        flux = 10 + rng.normal(size=pixels)
+        cut += render(clean_spectrum(4000.0 + np.arange(pixels), flux), size_px=(120, 120)).n_beyond
+    assert cut <= 1e-3 * 200 * pixels
+
+
 AWKWARD = {
     "constant": np.full(GRID_AA.size, 3.0),
     "zero": np.zeros(GRID_AA.size),

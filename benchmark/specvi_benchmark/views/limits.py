@@ -19,12 +19,13 @@ SMALLEST = 1e-290
 
 @dataclass(frozen=True, slots=True)
 class FluxRange:
-    """Lowest and highest flux, and both without spikes of one or two pixels."""
+    """Lowest and highest flux, both without spikes of one or two pixels, and how far one may stand beyond."""
 
     low: float
     high: float
     steady_low: float
     steady_high: float
+    leeway: float
 
 
 @compiled
@@ -51,8 +52,16 @@ def _ranges(flux: FloatArray) -> tuple[float, float, float, float]:
 
 
 def flux_range(flux: FloatArray) -> FluxRange:
-    """Return the range of good flux, ``(n,)`` with n ≥ 1."""
-    return FluxRange(*_ranges(flux))
+    """Return the range of good flux, ``(n,)`` with n ≥ 1.
+
+    The leeway is the steady range, or four times the median step between neighbours (3.8σ of pure noise) where
+    that is more: in a window of few pixels a median over five leaves little of the noise.
+    """
+    low, high, steady_low, steady_high = _ranges(flux)
+    leeway = steady_high - steady_low
+    if low < steady_low - leeway or high > steady_high + leeway:
+        leeway = max(leeway, 4 * float(np.median(np.abs(np.diff(flux)))))
+    return FluxRange(low, high, steady_low, steady_high, leeway)
 
 
 def held(flux: FloatArray) -> FloatArray:
@@ -64,15 +73,14 @@ def axis_limits(found: FluxRange, *, robust: bool, headroom: float) -> tuple[flo
     """Return the ends of the flux axis.
 
     ``robust``: a median over five pixels takes out spikes of one or two (a resolved line is wider); an extreme
-    not further than half the remaining range beyond it stays whole. Constant flux stands in the middle.
+    within the leeway beyond the remaining range stays whole. Constant flux stands in the middle.
     """
     low, high = found.low, found.high
     if robust:
         low, high = found.steady_low, found.steady_high
-        half = high / 2 - low / 2
-        if low - half <= found.low:
+        if found.steady_low - found.leeway <= found.low:
             low = found.low
-        if found.high <= high + half:
+        if found.high <= found.steady_high + found.leeway:
             high = found.high
     size = max(abs(low), abs(high))
     if size <= SMALLEST:
