@@ -7,7 +7,7 @@ depend on which matplotlib, FreeType or fonts a machine has, and no font is open
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
@@ -31,6 +31,8 @@ CHARACTERS = (
 UNKNOWN = "?"
 LEVELS = 32
 """Steps from paper (0) to ink (31) in the atlas, and of a line's coverage in a picture."""
+
+_REMEMBERED = 4096  # texts whose measures are kept: most tick labels come again and again
 
 ASCENT, DESCENT, LINE_GAP = 1556 / 2048, 492 / 2048, 410 / 2048
 """Of DejaVu Sans (its OS/2 table), in ems. Matplotlib gives every line at least this much."""
@@ -84,18 +86,21 @@ def em_px(font: str) -> float:
     return FONTS[font][1]
 
 
-def glyphs_of(text: str, font: str) -> list[int]:
+@lru_cache(maxsize=_REMEMBERED)
+def glyphs_of(text: str, font: str) -> tuple[int, ...]:
     """Return the glyphs of a text; characters outside the atlas become a question mark."""
     index, start = atlas().index, _first_glyph(font)
-    return [start + index.get(character, index[UNKNOWN]) for character in text]
+    return tuple(start + index.get(character, index[UNKNOWN]) for character in text)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def width_px(text: str, font: str) -> int:
     """Return how far the pen moves for a text."""
     advance = atlas().advance
     return sum(advance[glyph] for glyph in glyphs_of(text, font))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def extent_px(text: str, font: str) -> tuple[float, float]:
     """Return how far a line reaches above and below its baseline: at least the font's ascent and descent."""
     table = atlas().table
