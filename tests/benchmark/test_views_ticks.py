@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.ticker import AutoMinorLocator, MaxNLocator, MultipleLocator, ScalarFormatter
@@ -46,8 +46,10 @@ ENDS = st.tuples(
 
 @settings(max_examples=400, deadline=None)
 @given(ENDS, st.integers(1, 12))
+@example((20.0, 20.2), 1)
 def test_ticks_stand_where_matplotlib_puts_them(ends, intervals):
     low, high = ends
+    assume(high - low > 1e-5 * max(abs(low), abs(high)))  # below, rounding decides about a tick on the edge
     ours = inside(nice_ticks(low, high, intervals), low, high)
     theirs = inside(matplotlib_ticks(low, high, intervals), low, high)
     assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-9 * (high - low))

@@ -63,14 +63,22 @@ def nice_ticks(low: float, high: float, most_intervals: int) -> list[float]:
     inside: list[float] = []
     for step in reversed(steps[: wide_enough + 1]):
         slack = _slack(offset, step)
-        base = math.floor(start / step) * step
-        first = math.ceil((start - base) / step - slack)
-        last = math.floor((end - base) / step + slack)
+        base = (
+            start // step * step
+        )  # not floor(start / step): 20 // 0.2 is 99, and matplotlib counts from there
+        first, last = _whole(start - base, step, slack, up=True), _whole(end - base, step, slack, up=False)
         ticks = [number * step + base for number in range(first, last + 1)]
         if sum(start <= tick <= end for tick in ticks) >= 2:
             return [tick + offset for tick in ticks]
         inside = [tick + offset for tick in ticks]
     return inside
+
+
+def _whole(distance: float, step: float, slack: float, *, up: bool) -> int:
+    """Return how many whole steps fit, or with ``up`` are needed; a near miss counts as a hit."""
+    count, rest = divmod(distance, step)
+    share = rest / step
+    return int(count) + (share >= slack if up else share > 1 - slack)
 
 
 def _slack(offset: float, step: float) -> float:
