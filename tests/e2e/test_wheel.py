@@ -51,10 +51,8 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_environment(wheel: Path, tmp_p
     install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(install, check=True)
     (site,) = environment.glob("lib/python*/site-packages")
-    ours = Path(next(p for p in sys.path if p.endswith("site-packages")))
-    (site / "zz-dependencies.pth").write_text(
-        f"{ours}\n"
-    )  # a path only: editable hooks of that folder are not run
+    ours = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "zz-dependencies.pth").write_text("\n".join(ours))  # paths only: editable hooks there are not run
     settings = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     settings["SPECVI_HOME"] = str(tmp_path / "home")
     where = subprocess.run(
