@@ -1,6 +1,7 @@
 """The wheel: installed into an empty environment it runs the demo, with everything it needs inside it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,8 +15,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
+    source = (
+        out / "source"
+    )  # a copy: building leaves a folder behind, whose old files would go into the next wheel
+    unwanted = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+    shutil.copytree(REPOSITORY, source, ignore=unwanted)
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(REPOSITORY)],
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(source)],
         check=True,
         capture_output=True,
     )
