@@ -6,16 +6,16 @@ from typing import Literal
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel
 from specvi_benchmark.scoring import Results, ScoredSplit
+from specvi_benchmark.scoring.compare import compare
 from specvi_benchmark.scoring.results import MacroScore, TaskScore
 from specvi_benchmark.tasks.task import Track
-from specvi_leaderboard.ranking import Point, rank
-from specvi_leaderboard.systems import System, refuse_mixed
+from specvi_leaderboard.systems import Entry, System, refuse_mixed
 
 SCHEMA_VERSION = 1
 
 
 class Standing(StrictModel):
-    """A ranked system: the places its interval allows, and the systems it is tied with."""
+    """A ranked system: its 95 % confidence set of ranks, and the systems it is not shown to differ from."""
 
     system: str
     rank_best: int
@@ -74,7 +74,7 @@ class Board(StrictModel):
         return next(score for score in scores if (score.track, score.task) == (track, task))
 
 
-def build_board(systems: Sequence[System], date: str | None = None) -> Board:
+def build_board(entries: Sequence[Entry], date: str | None = None) -> Board:
     """Rank systems that were scored on the same candidates by the same version.
 
     Raises
@@ -82,18 +82,18 @@ def build_board(systems: Sequence[System], date: str | None = None) -> Board:
     UserError
         More than one fingerprint or scoring version, or a split that mixes simulated and real spectra.
     """
-    results = {system.name: system.results for system in systems}
+    results = {entry.system.name: entry.system.results for entry in entries}
     refuse_mixed("split fingerprint", {name: result.split.fingerprint for name, result in results.items()})
     refuse_mixed("scoring version", {name: result.scoring_version for name, result in results.items()})
-    first = systems[0].results
+    first = entries[0].system.results
     return Board(
         split=first.split,
         simulated=_is_simulated(first.split),
         scoring_version=first.scoring_version,
         rule=first.rule,
         date=date,
-        tracks=tuple(_track_table(macro, systems) for macro in first.macro),
-        systems=tuple(systems),
+        tracks=tuple(_track_table(macro, entries) for macro in first.macro),
+        systems=tuple(entry.system for entry in entries),
     )
 
 
@@ -111,26 +111,28 @@ def _is_simulated(split: ScoredSplit) -> bool:
     return sources == {"simulated"}
 
 
-def _track_table(macro: MacroScore, systems: Sequence[System]) -> TrackTable:
-    scores: dict[str, Point] = {}
-    unranked: list[Unranked] = []
-    for system in systems:
-        f1 = next(score for score in system.results.macro if score.track == macro.track).ranked.f1
-        if not system.results.rankable:
-            unranked.append(Unranked(system=system.name, reason=_incomplete(system.results)))
-        elif f1.value is None or f1.low is None or f1.high is None:
-            reason = "macro-F1 is undefined: a task has neither a positive candidate nor a YES"
-            unranked.append(Unranked(system=system.name, reason=reason))
-        else:
-            scores[system.name] = Point(f1.value, f1.low, f1.high)
+def _track_table(macro: MacroScore, entries: Sequence[Entry]) -> TrackTable:
+    results = {entry.system.name: entry.system.results for entry in entries}
+    found = compare({entry.system.name: entry.rows for entry in entries}, track=macro.track)
     return TrackTable(
         track=macro.track,
         tasks=macro.tasks,
         ranked=tuple(
-            Standing(system=p.system, rank_best=p.best, rank_worst=p.worst, tied_with=p.tied_with)
-            for p in rank(scores)
+            Standing(
+                system=row.system,
+                rank_best=row.rank_best,
+                rank_worst=row.rank_worst,
+                tied_with=row.tied_with,
+            )
+            for row in found.systems
         ),
-        unranked=tuple(unranked),
+        unranked=tuple(
+            Unranked(
+                system=row.system,
+                reason=row.reason if results[row.system].rankable else _incomplete(results[row.system]),
+            )
+            for row in found.left_out
+        ),
     )
 
 

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import StrictModel
-from specvi_benchmark.runs.evaluate import match_log, score_matched
+from specvi_benchmark.runs.evaluate import match_log, rows_of, score_matched
 from specvi_benchmark.runs.matching import MatchedPredictions
 from specvi_benchmark.runs.predictions import Prediction, prediction_of
 from specvi_benchmark.runs.record import RunRecord, SplitReference, load_split, read_run_record
-from specvi_benchmark.scoring import Results
+from specvi_benchmark.scoring import Results, Rows
 from specvi_benchmark.splits import Split
 from specvi_benchmark.vetting import load_vetter
 
@@ -43,7 +43,14 @@ class System(StrictModel):
     results: Results
 
 
-def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tuple[System, ...]:
+class Entry(NamedTuple):
+    """A system, and its answers candidate by candidate: what a paired comparison needs, and no page shows."""
+
+    system: System
+    rows: Rows
+
+
+def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tuple[Entry, ...]:
     """Score run folders anew, and add the trivial systems that no run stands for.
 
     A run's ``results.json`` is never read. An unfinished run is taken as it is: what is missing counts
@@ -136,9 +143,9 @@ def _names(records: Mapping[Path, RunRecord]) -> dict[Path, str]:
     return names
 
 
-def _of_run(name: str, folder: Path, record: RunRecord, split: Split) -> System:
+def _of_run(name: str, folder: Path, record: RunRecord, split: Split) -> Entry:
     matched = match_log(folder, split, allow_partial=True)
-    return System(
+    system = System(
         name=name,
         vetter=record.vetter,
         trivial=_vetter_name(record.vetter) in TRIVIAL,
@@ -151,9 +158,10 @@ def _of_run(name: str, folder: Path, record: RunRecord, split: Split) -> System:
         cost_usd=_mean(prediction.cost_usd for prediction in matched.predictions),
         results=score_matched(matched),
     )
+    return Entry(system, rows_of(matched))
 
 
-def _of_trivial(name: str, split: Split) -> System:
+def _of_trivial(name: str, split: Split) -> Entry:
     """Let a trivial vetter answer here and now; it takes no time worth measuring."""
     vetter = load_vetter(name)
     answers: dict[str, Prediction] = {
@@ -168,7 +176,7 @@ def _of_trivial(name: str, split: Split) -> System:
         outcomes_undeclared=False,
         ignored_columns=(),
     )
-    return System(
+    system = System(
         name=name,
         vetter=name,
         trivial=True,
@@ -181,6 +189,7 @@ def _of_trivial(name: str, split: Split) -> System:
         cost_usd=None,
         results=score_matched(matched),
     )
+    return Entry(system, rows_of(matched))
 
 
 def _vetter_name(spec: str) -> str:

@@ -18,7 +18,8 @@ def print_board(board: Board, console: Console) -> None:
     console.print(Text(f"Rule: {board.rule}", style="dim"))
     console.print(
         Text(
-            "Ranks are the ranges that overlapping 95 % intervals allow: a display, not a test.", style="dim"
+            "Ranks are 95 % confidence sets from paired comparisons on the same candidates, all of them right at once.",
+            style="dim",
         )
     )
 

@@ -157,3 +157,32 @@ def test_verdicts_of_the_vetter(pipeline_spectrum):
         (turn,) = verdict.trace.turns
         assert turn.text.startswith(f"{verdict.answer}. ")
         assert verdict.trace.record(question.task.key, question.id)["turns"][0]["text"] == turn.text
+
+
+@pytest.mark.parametrize(
+    ("name", "redshift"),
+    [
+        ("spec_lite/SHOC579_SDSS_dr18.fits", 0.0472),  # He II falls on a shifted line: no Wolf–Rayet star
+        ("spec_full/Mrk477.fits", 0.0369),
+        ("spspec_dr7/cg922.fits", 0.0486),
+    ],
+)
+def test_emission_of_a_galaxy_is_told_by_its_redshift_and_not_as_a_star(shared_data, name, redshift):
+    paths = list(shared_data.glob(f"real/sdss/*/{name.split('/')[1]}"))
+    spectrum = read_spectrum(paths[0])
+    assert spectrum.claims.redshift == pytest.approx(redshift, abs=1e-4)
+    for given, words, slack in ((spectrum.claims.redshift, ", the pipeline's", 5e-4), (None, "", 2.5e-3)):
+        finding, _ = ask(spectrum, "cv", given)
+        assert finding.answer == "NO"
+        assert finding.reason.startswith("The lines fit z = ")
+        assert float(finding.reason[18:23]) == pytest.approx(redshift, abs=slack)
+        assert f"{words} ([O II] 3728, Hβ, [O III] 4960, [O III] 5008, Hα)" in finding.reason
+        assert "a galaxy" in finding.reason
+        assert "[O III] 5008" in finding.evidence[0]
+
+
+def test_a_star_by_the_pipeline_is_not_called_a_galaxy_in_cv(surveys):
+    stars = [one for _, one in surveys if one.claims.object_class == "STAR"]
+    assert len(stars) > 50
+    reasons = [ask(one, "cv", one.claims.redshift)[0].reason for one in stars]
+    assert [reason for reason in reasons if "a galaxy or its nucleus" in reason] == []

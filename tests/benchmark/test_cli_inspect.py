@@ -170,8 +170,8 @@ def test_json(here):
 def test_info_reads_and_asks_nothing(here):
     write_sdss(here / "a.fits", emission=3, redshift=0.001)
     text = run(here / "a.fits", "--info")
-    assert "a.fits: SDSS" in text
-    assert "the pipeline says STAR F5 z = 0.00100" in text
+    assert text.startswith("name     a.fits\nformat   sdss-spec\nsurvey   sdss\n")
+    assert "claims   STAR F5 z = 0.00100" in text
     assert not (here / "specvi-inspect").exists()
     (record,) = json.loads(run(here / "a.fits", "--info", "--json"))["spectra"]
     assert record["format"] == "sdss-spec"

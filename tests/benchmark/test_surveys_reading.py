@@ -42,12 +42,13 @@ def test_an_unknown_file_is_described_with_what_would_be_known(tmp_path: Path) -
     with pytest.raises(UserError, match="no known format") as caught:
         read_spectra(path)
     assert "CUBE image(3, 4, 5)" in caught.value.got
-    assert "lamost-coadd" in caught.value.expected
+    assert "LAMOST, SDSS or DESI" in caught.value.expected
+    assert "frames or cubes" in caught.value.fix
     assert "docs/formats.md" in caught.value.fix
     path.write_bytes(b"\x89PNG\r\n\x1a\n and so on")
     with pytest.raises(UserError, match="no known format") as caught:
         read_spectra(path)
-    assert "PNG" in caught.value.got
+    assert caught.value.got == "a PNG picture"
 
 
 def test_two_formats_that_know_one_file_are_a_message_not_a_guess(

@@ -422,7 +422,7 @@ def test_a_value_repeated_up_to_an_end_is_padding_unless_it_is_the_normalised_co
         ("wavelength,flux\n" + rows() + "6501.5,3\n", "not increasing", ""),
         ("wavelength,flux\n" + rows() + "4002,3\n", "not increasing", ""),
         ("wavelength,flux\n4000,1\n", "arrays do not make", ""),
-        ("wavelength,flux\n4000,nan\n4001,nan\n4002,nan\n", "no known format", ""),
+        ("wavelength,flux\n4000,nan\n4001,nan\n4002,nan\n", "every pixel is bad", ""),
         ("id,ra,dec\n1,2,3\n2,3,4\n", "no wavelength and flux", ""),
         ("a line of prose\nand one more\n", "no known format", ""),
         ("wavelength flux density error\n" + rows(" ", WAVELENGTH, FLUX, ERROR), "header does not fit", ""),

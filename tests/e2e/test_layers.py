@@ -80,11 +80,18 @@ def test_the_whole_program_runs_without_torch() -> None:
         for m in MODULES
         if not m.startswith(("specvi_training.", "specvi_agents.backends.", "specvi_baselines.networks."))
     )
-    script = (
-        "import importlib, sys\n"
-        f"for name in {sorted(TORCH)!r}: sys.modules[name] = None\n"
-        f"for name in {core!r}: importlib.import_module(name)\n"
-    )
+    script = f"""
+import importlib, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".", 1)[0] in {TORCH!r}:
+            raise ImportError(f"core code imports {{name}}")
+
+sys.meta_path.insert(0, Refuse())
+for name in {core!r}:
+    importlib.import_module(name)
+"""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

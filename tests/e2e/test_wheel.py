@@ -1,6 +1,7 @@
 """The wheel: installed into an empty environment it runs the demo, with everything it needs inside it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,8 +15,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
+    source = (
+        out / "source"
+    )  # a copy: building leaves a folder behind, whose old files would go into the next wheel
+    unwanted = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+    shutil.copytree(REPOSITORY, source, ignore=unwanted)
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(REPOSITORY)],
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(source)],
         check=True,
         capture_output=True,
     )
@@ -51,10 +57,8 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_environment(wheel: Path, tmp_p
     install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(install, check=True)
     (site,) = environment.glob("lib/python*/site-packages")
-    ours = Path(next(p for p in sys.path if p.endswith("site-packages")))
-    (site / "zz-dependencies.pth").write_text(
-        f"{ours}\n"
-    )  # a path only: editable hooks of that folder are not run
+    ours = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "zz-dependencies.pth").write_text("\n".join(ours))  # paths only: editable hooks there are not run
     settings = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     settings["SPECVI_HOME"] = str(tmp_path / "home")
     where = subprocess.run(

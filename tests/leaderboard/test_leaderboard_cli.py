@@ -20,7 +20,7 @@ def test_build_prints_the_table_what_it_wrote_and_what_to_do_next(make_run, tmp_
     assert code == 0
     assert "SIMULATED" in out
     assert "0.720" in out  # 9 found, 3 missed, 4 false alarms: 18 / 25
-    assert "a display, not a test" in " ".join(out.split())
+    assert "95 % confidence sets from paired comparisons" in " ".join(out.split())
     assert str(site / "index.html") in out.replace("\n", "")
     assert "Next" in out
     assert (site / "index.html").exists()

@@ -11,7 +11,7 @@ from specvi_leaderboard.systems import read_systems, refuse_mixed
 
 
 def by_name(systems):
-    return {system.name: system for system in systems}
+    return {entry.system.name: entry.system for entry in systems}
 
 
 def test_scores_are_those_of_the_predictions_and_the_split(make_run, toy):
@@ -51,7 +51,7 @@ def test_the_constants_stand_in_every_table(make_run):
 
 
 def test_a_constant_that_was_run_is_not_added_again(make_run):
-    systems = read_systems([make_run("always-yes", 12, 60)])
+    systems = [entry.system for entry in read_systems([make_run("always-yes", 12, 60)])]
     assert [system.name for system in systems] == ["always-yes", "always-no"]
     assert systems[0].started is not None
     assert systems[1].started is None
@@ -103,7 +103,7 @@ def test_no_run_and_a_folder_without_one_are_refused(tmp_path):
 
 def test_runs_of_one_vetter_are_named_by_their_folders(make_run):
     folders = [make_run("reader", 9, 4, folder="first"), make_run("reader", 8, 4, folder="second")]
-    names = [system.name for system in read_systems(folders)]
+    names = [entry.system.name for entry in read_systems(folders)]
     assert names[:2] == ["reader (first)", "reader (second)"]
 
 
@@ -115,11 +115,11 @@ def test_runs_that_no_name_tells_apart_are_refused(make_run):
 
 def test_a_split_that_has_moved_is_found_where_it_is_named(make_run, toy, tmp_path):
     folder = make_run("reader", 9, 4)
-    before = read_systems([folder])
+    before = by_name(read_systems([folder]))
     toy.rename(tmp_path / "elsewhere")
     with pytest.raises(UserError, match="no longer where it was"):
         read_systems([folder])
-    assert read_systems([folder], str(tmp_path / "elsewhere")) == before
+    assert by_name(read_systems([folder], str(tmp_path / "elsewhere"))) == before
 
 
 @pytest.mark.parametrize("values", list(combinations([1, 2, 3], 2)))

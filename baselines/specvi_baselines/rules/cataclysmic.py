@@ -2,6 +2,7 @@
 
 from typing import TypeGuard
 
+from specvi_baselines.rules import galaxy
 from specvi_baselines.rules.continuum_colour import COOL_COLOUR, colour
 from specvi_baselines.rules.cool_star import TIO_HEADS, has_tio, measure_heads
 from specvi_baselines.rules.finding import (
@@ -11,10 +12,19 @@ from specvi_baselines.rules.finding import (
     line_words,
     measure,
     no,
+    rest_AA,
     width_AA,
     yes,
 )
-from specvi_benchmark.features import LineMeasurement, Prepared
+from specvi_benchmark.features import (
+    MAX_STELLAR_REDSHIFT,
+    LineMeasurement,
+    Prepared,
+    bin_spectrum,
+    measure_line,
+    scan_lines,
+)
+from specvi_benchmark.features.resolution import LIGHT_KMS
 
 BALMER = ("Hα", "Hβ", "Hγ", "Hδ")
 HELIUM = ("He I 4473", "He I 5877", "He I 6680")
@@ -46,6 +56,10 @@ MIN_WIDTH_COOL_AA = 15.0
 MAX_FORBIDDEN_SHARE = 0.5
 """[O III] 5008 over Hβ in emission: above in nebulae, H II galaxies and most symbiotic stars."""
 
+OXYGEN_RATIO = (2.0, 4.5)
+"""[O III] 5008 over 4960: 2.98 by atomic physics (Storey & Zeippen 2000, MNRAS 312, 813), and the error of
+weak lines. Asked where the redshift is not the pipeline's: residuals of the sky fit at some redshift."""
+
 MAX_HELIUM_II_SHARE = 1.5
 """He II 4687 over Hβ in emission: about 1 at most in polars, larger in Wolf–Rayet stars."""
 
@@ -61,8 +75,11 @@ MIN_CORE_AA, CORE_HALF_WIDTH_KMS = 0.5, 700.0
 """Emission cores are measured against the trough they stand in."""
 
 
-def decide(prepared: Prepared) -> Finding:
-    """Decide from the Balmer and helium lines at rest, and from what would speak for a look-alike."""
+def decide(prepared: Prepared, redshift: float | None) -> Finding:
+    """Decide from the Balmer and helium lines at rest, and from what would speak for a look-alike.
+
+    ``redshift`` is the pipeline's; it only serves to recognise the lines of a galaxy.
+    """
     balmer = {name: measure(prepared, name, BALMER_HALF_WIDTH_KMS) for name in BALMER}
     helium = {name: measure(prepared, name, HELIUM_HALF_WIDTH_KMS) for name in HELIUM}
     helium_ii = measure(prepared, "He II 4687", HELIUM_HALF_WIDTH_KMS)
@@ -80,6 +97,10 @@ def decide(prepared: Prepared) -> Finding:
     )
     if not any(balmer.values()):
         return no("No Balmer line is covered", *evidence)
+    if (shifted := _galaxy(prepared, redshift)) is not None:
+        words = [line_words(name, shifted.lines[name]) for name in shifted.fit.seen]
+        lines = (f"at z = {shifted.fit.redshift:.3f}: {'; '.join(words)}", *evidence)
+        return no(f"The lines fit {shifted.words}, better than rest: a galaxy or its nucleus", *lines)
     troughs = [name for name in ("Hβ", "Hγ", "Hδ") if _is_trough(balmer[name])]
     if reason := _look_alike(prepared, balmer, helium_ii, in_trough=bool(troughs)):
         return no(reason, *evidence)
@@ -115,6 +136,37 @@ def _is_trough(line: LineMeasurement | None) -> bool:
     )
 
 
+def _galaxy(prepared: Prepared, redshift: float | None) -> galaxy.GalaxyLines | None:
+    """Return the lines of a galaxy, [O III] 5008 among them, if more of them fit there than at rest.
+
+    A pipeline that gives the redshift of a star is believed.
+    """
+    if redshift is not None and abs(redshift) < MAX_STELLAR_REDSHIFT:
+        return None
+    scan = scan_lines(bin_spectrum(prepared), galaxy.BOXES)
+    found = galaxy.find_lines(prepared, scan, 2 * MAX_STELLAR_REDSHIFT, redshift)
+    if found is None or not in_emission(oxygen := found.lines["[O III] 5008"]):
+        return None
+    if sum(map(in_emission, found.lines.values())) < galaxy.MIN_LINES:
+        return None
+    if not (found.claimed or _is_oxygen(prepared, found.fit.redshift, oxygen)):
+        return None
+    at_rest = scan.at({name: rest_AA(name) for name in galaxy.LINES}, 0.0)
+    return found if len(found.fit.seen) > len(at_rest.seen) else None
+
+
+def _is_oxygen(prepared: Prepared, redshift: float, brighter: LineMeasurement) -> bool:
+    """Tell whether two lines are [O III] by their ratio, each measured without the other."""
+    factor = (1 + redshift) * (1 + brighter.offset_kms / LIGHT_KMS)
+    weak, strong = (
+        measure_line(prepared, rest_AA(f"[O III] {name}") * factor, CORE_HALF_WIDTH_KMS)
+        for name in ("4960", "5008")
+    )
+    if not (in_emission(weak) and in_emission(strong)) or not width_AA(weak):
+        return False
+    return OXYGEN_RATIO[0] <= width_AA(strong) / width_AA(weak) <= OXYGEN_RATIO[1]
+
+
 def _look_alike(
     prepared: Prepared,
     balmer: dict[str, LineMeasurement | None],
@@ -132,7 +184,7 @@ def _look_alike(
     if in_emission(oxygen) and -width_AA(oxygen) > MAX_FORBIDDEN_SHARE * hydrogen:
         return f"Forbidden emission ({line_words('[O III] 5008', oxygen)}): a nebula or a galaxy"
     if in_emission(helium_ii) and -width_AA(helium_ii) > MAX_HELIUM_II_SHARE * max(hydrogen, MIN_WIDTH_AA):
-        return f"{line_words('He II 4687', helium_ii)}, far stronger than Hβ: a Wolf–Rayet star"
+        return f"{line_words('He II 4687', helium_ii)}, far stronger than Hβ: a Wolf–Rayet star, or a shifted line"
     steep = in_emission(h_alpha) and in_emission(h_beta) and -width_AA(h_alpha) > MAX_DECREMENT * hydrogen
     if steep and not in_trough:
         ratio = -width_AA(h_alpha) / hydrogen if hydrogen else float("inf")

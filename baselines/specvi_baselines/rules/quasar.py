@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from specvi_baselines.rules import galaxy
 from specvi_baselines.rules.continuum_colour import colour
 from specvi_baselines.rules.cool_star import C2_HEADS, TIO_HEADS, has_swan, has_tio, measure_heads
 from specvi_baselines.rules.finding import (
@@ -28,19 +29,15 @@ from specvi_benchmark.features import (
 BROAD = ("Lyα", "C IV 1549", "C III] 1909", "Mg II 2799", "Hβ", "Hα")
 """Permitted and semi-forbidden lines from the broad-line region, those that survey spectra show best."""
 
-NARROW = ("[O II] 3728", "Hβ", "[O III] 4960", "[O III] 5008", "Hα")
-"""Lines of star-forming and narrow-line galaxies."""
-
 STELLAR = ("Hα", "Hβ", "Hγ", "Hδ", "Ca II K", "Mg b2", "Na D2")
 """The strongest absorption lines of stars of any temperature."""
 
-BROAD_BOXES, NARROW_BOXES = (3, 6, 12), (1, 2)
-"""Widths searched, in bins of 690 km/s: 2000 to 8000 km/s, and narrower."""
+BROAD_BOXES = (3, 6, 12)
+"""Widths searched, in bins of 690 km/s: 2000 to 8000 km/s."""
 
 MIN_REDSHIFT, MAX_REDSHIFT = 0.02, 5.5
-MAX_NARROW_REDSHIFT = 1.2
-MIN_FWHM_KMS = 1000.0
-"""FWHM of at least one line, the usual border between broad and narrow (Schneider et al. 2010, AJ 139, 2360)."""
+MIN_FWHM_KMS = galaxy.MAX_FWHM_KMS
+"""FWHM of at least one line."""
 
 SURE_FWHM_KMS = 2000.0
 """From this width on, one line alone makes a quasar; no other object has it away from rest wavelengths."""
@@ -55,8 +52,7 @@ MIN_COLOUR, FOREST_REDSHIFT = 0.2, 3.0
 """Redder than any quasar whose forest does not eat the flux at 4550 Å; L dwarfs have 0.1."""
 
 HALF_WIDTH_KMS = 6000.0
-BALMER_HALF_WIDTH_KMS = 3000.0
-"""Half as far as [O III] 4960 is from Hβ."""
+BALMER_HALF_WIDTH_KMS = galaxy.HALF_WIDTH_KMS
 
 BLEND_FWHM_KMS = 1800.0
 """Narrow Hα blended with [N II] reaches 1600 km/s."""
@@ -91,7 +87,7 @@ def decide(prepared: Prepared, redshift: float | None) -> Finding:
     narrow = [name for name, line in lines.items() if _is_narrow(line)]
     if reason := _at_rest(prepared, fit.redshift):
         return no(reason, *evidence)
-    if len(broad) < 3 and (reason := _narrow_lines(prepared, scan_lines(binned, NARROW_BOXES))):
+    if len(broad) < 3 and (reason := _narrow_lines(prepared, scan_lines(binned, galaxy.BOXES))):
         return no(reason, *evidence)
     if len(broad) <= len(narrow):
         return no("No broad emission lines at one redshift", *evidence)
@@ -159,16 +155,9 @@ def _stellar_lines(prepared: Prepared) -> bool:
 
 def _narrow_lines(prepared: Prepared, scan: LineScan) -> str:
     """Return the words for a galaxy whose narrow lines explain the spectrum better, or nothing."""
-    rest = {name: rest_AA(name) for name in NARROW}
-    fit = scan.best(rest, 0.0, MAX_NARROW_REDSHIFT)
-    if len(fit.seen) < 3:
+    found = galaxy.find_lines(prepared, scan, 0.0)
+    if found is None:
         return ""
-    lines = {
-        name: measure_line(prepared, rest[name] * (1 + fit.redshift), BALMER_HALF_WIDTH_KMS)
-        for name in NARROW
-    }
-    if sum(_is_narrow(line) for line in lines.values()) < 2:
+    if _is_broad(found.lines["Hβ"], MIN_FWHM_KMS) or _is_broad(found.lines["Hα"], BLEND_FWHM_KMS):
         return ""
-    if _is_broad(lines["Hβ"], MIN_FWHM_KMS) or _is_broad(lines["Hα"], BLEND_FWHM_KMS):
-        return ""
-    return f"Narrow lines of a galaxy at z = {fit.redshift:.3f} ({', '.join(fit.seen)}), none of them broad"
+    return f"Narrow lines of a galaxy at {found.words}, none of them broad"

@@ -12,14 +12,14 @@ from specvi_benchmark.features import Prepared, choose_shift, prepare
 from specvi_benchmark.traces import said
 from specvi_benchmark.vetting import Question, Verdict, answered
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Raised whenever a verdict can change."""
 
 BLIND_SNR = 2.0
 """Median S/N a pixel below which a NO may only mean that nothing could be seen, and says so."""
 
 RULES: Mapping[str, Callable[[Prepared, float | None], Finding]] = {
-    "cv": lambda prepared, _: cataclysmic.decide(prepared),
+    "cv": cataclysmic.decide,
     "cs": lambda prepared, _: carbon.decide(prepared),
     "ss": lambda prepared, _: s_star.decide(prepared),
     "mg": lambda prepared, _: m_giant.decide(prepared),

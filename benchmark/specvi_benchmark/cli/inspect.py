@@ -210,9 +210,8 @@ def _print_info(opened: Sequence[Opened], left_out: Sequence[LeftOut], *, json_:
         return
     console = Console(highlight=False)
     for one in opened:
-        console.print(f"{one.label}: {in_short(one.spectrum)}", markup=False, soft_wrap=True)
-        if len(opened) == 1:
-            console.print("\n".join(in_full(one.spectrum)), markup=False, soft_wrap=True)
+        lines = in_full(one.spectrum) if len(opened) == 1 else [f"{one.label}: {in_short(one.spectrum)}"]
+        console.print("\n".join(lines), markup=False, soft_wrap=True)
         for note in one.notes:
             console.print(f"  note: {note}", markup=False, soft_wrap=True)
     _print_left_out(left_out)

@@ -12,8 +12,10 @@ from specvi_benchmark.splits import Part
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from specvi_benchmark.runs.beyond import Beyond
     from specvi_benchmark.runs.matching import MatchedPredictions
-    from specvi_benchmark.scoring.results import MacroScore, Measure, Results, TaskScore
+    from specvi_benchmark.scoring.measure import Measure
+    from specvi_benchmark.scoring.results import MacroScore, Results, TaskScore, Values
 
 RESULTS_FILE = "results.json"
 
@@ -36,6 +38,30 @@ def score(
             "--allow-partial", help="Admit missing rows (error) and badly spelled answers (unparsed)."
         ),
     ] = False,
+    prevalence: Annotated[
+        float | None, typer.Option(help="Share of members in a survey: purity, cost and hours there.")
+    ] = None,
+    calibrate: Annotated[
+        Path | None, typer.Option(help="Run of the same system over the part cal (or dev).")
+    ] = None,
+    false_share: Annotated[
+        float, typer.Option(help="Expected share of false entries a conformal list may have.")
+    ] = 0.1,
+    trained_at: Annotated[
+        float | None,
+        typer.Option(help="Share of positives that P(YES) refers to (0.5: balanced training)."),
+    ] = None,
+    screen_completeness: Annotated[
+        str | None, typer.Option(help="Share of members a screen before the system keeps: 0.97 or 776/803.")
+    ] = None,
+    screen_acceptance: Annotated[
+        str | None, typer.Option(help="Share of the others that screen lets through.")
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Break down by snr, subtype or survey. May be repeated.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Folder to write every table to, as CSV.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder to draw figures into, as SVG.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print results.json instead of tables.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Where to write results.json. Default: into the run folder.")
@@ -44,6 +70,9 @@ def score(
     """Score TARGET: every count, four metrics with 95 % intervals, the macro average of each track."""
     from rich.console import Console
 
+    from specvi_benchmark.cli.score_options import read_asked
+    from specvi_benchmark.cli.score_sections import sections
+    from specvi_benchmark.runs.beyond import beyond_accuracy
     from specvi_benchmark.runs.evaluate import match_run, score_matched
     from specvi_benchmark.scoring.results import write_results
 
@@ -59,22 +88,50 @@ def score(
         matched = match_run(target, split, allow_partial=allow_partial)
     else:
         matched = _match_file(target, split, part or "test", task, allow_partial=allow_partial)
-    results = score_matched(matched)
+    asked = read_asked(
+        matched,
+        target if is_run else None,
+        prevalence=prevalence,
+        trained_at=trained_at,
+        screen_completeness=screen_completeness,
+        screen_acceptance=screen_acceptance,
+        calibrate=calibrate,
+        false_share=false_share,
+        by=by or (),
+    )
+    beyond = beyond_accuracy(matched, asked)
+    results = score_matched(matched).model_copy(update={"beyond": beyond.sections})
     written = out or (target / RESULTS_FILE if is_run else None)
     if written:
         write_results(written, results)
+    more = _write_more(results, beyond, csv, figures)
     if json_:
         typer.echo(results.model_dump_json(indent=2))
         return
     console = Console(highlight=False)
     for item in _report(results, matched):
         console.print(item)
-    if written:
-        typer.echo(f"Wrote {written}")
+    for item in sections(beyond.sections):
+        console.print(item)
+    for path in [written, *more] if written else more:
+        typer.echo(f"Wrote {path}")
     if is_run:
         typer.echo(f"Next: specvi leaderboard build {target}")
     else:
         typer.echo(f"Next, a baseline to compare with: specvi run --vetter rules --split {split}")
+
+
+def _write_more(results: "Results", beyond: "Beyond", csv: Path | None, figures: Path | None) -> list[Path]:
+    """Write tables and figures where they are asked for; return the folders."""
+    if csv:
+        from specvi_benchmark.cli.score_csv import write_tables
+
+        write_tables(csv, results, beyond)
+    if figures:
+        from specvi_benchmark.cli.score_figures import write_figures
+
+        write_figures(figures, beyond)
+    return [folder for folder in (csv, figures) if folder]
 
 
 def _match_file(
@@ -108,6 +165,8 @@ def _report(results: "Results", matched: "MatchedPredictions") -> Iterator["Tabl
     yield f"Rule: {results.rule}"
     if any(_non_answers(row) for row in results.tasks):
         yield _other_rules_table(results)
+    if any(row.lenient and row.lenient != _strict(row) for row in results.tasks):
+        yield _lenient_table(results)
     yield _intervals_line(results)
     yield from _flags(results, matched)
 
@@ -138,6 +197,22 @@ def _other_rules_table(results: "Results") -> "Table":
         values = (as_no.accuracy, as_no.f1, best.accuracy, best.f1)
         table.add_row(_label(row), *map(_number, values), style=_style(row))
     return table
+
+
+def _lenient_table(results: "Results") -> "Table":
+    """Say what a reading that forgives form would give; shown where it changes anything."""
+    table = _table("accuracy", "precision", "recall", "F1", title="Answers read leniently (never ranked):")
+    for row in _lines(results):
+        if row.lenient:
+            values = (row.lenient.accuracy, row.lenient.precision, row.lenient.recall, row.lenient.f1)
+            table.add_row(_label(row), *map(_number, values), style=_style(row))
+    return table
+
+
+def _strict(row: "TaskScore") -> "Values":
+    from specvi_benchmark.scoring.results import Values
+
+    return Values(**{name: getattr(row.ranked, name).value for name in Values.model_fields})
 
 
 def _intervals_line(results: "Results") -> str:

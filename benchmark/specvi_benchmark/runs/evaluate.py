@@ -11,10 +11,12 @@ from specvi_benchmark.runs.matching import MatchedPredictions, match
 from specvi_benchmark.runs.predictions import read_run_predictions
 from specvi_benchmark.runs.record import PREDICTIONS_FILE, load_split, read_run_record
 from specvi_benchmark.scoring import CALLS, Group, Results, Rows, ScoredSplit, score
+from specvi_benchmark.scoring.ledger import IntArray
 from specvi_benchmark.scoring.results import Admitted
 from specvi_benchmark.splits import Split
 from specvi_benchmark.tasks import TASK_KEYS
 from specvi_benchmark.tasks.task import Track
+from specvi_benchmark.vetting import Outcome
 
 
 def match_run(folder: Path, split: str | None = None, *, allow_partial: bool = False) -> MatchedPredictions:
@@ -66,7 +68,23 @@ def score_matched(matched: MatchedPredictions) -> Results:
         ),
         partial=Admitted(missing=matched.missing, badly_spelled=matched.badly_spelled) if admitted else None,
         outcomes_undeclared=matched.outcomes_undeclared,
+        lenient=lenient_calls(matched),
     )
+
+
+def lenient_calls(matched: MatchedPredictions) -> IntArray | None:
+    """Return ``(n,)`` calls of the lenient reading; None where no prediction has one.
+
+    A candidate without a lenient answer keeps its outcome. Where there is a strict answer all the same, the
+    lenient reading found a contradiction: it counts as `unparsed`.
+    """
+    if all(prediction.answer_lenient is None for prediction in matched.predictions):
+        return None
+    calls = [
+        prediction.answer_lenient or (Outcome.UNPARSED if prediction.answer else prediction.outcome).value
+        for prediction in matched.predictions
+    ]
+    return np.array([CALLS.index(call) for call in calls])
 
 
 def rows_of(matched: MatchedPredictions) -> Rows:

@@ -1,6 +1,7 @@
 """From answers to numbers: arrays in, frozen results out. Knows neither runs nor files.
 
-`ledger` counts, `metrics` divides, `intervals` says how far chance reaches, `results` puts them together.
+`ledger` counts, `metrics` divides, `intervals` says how far chance reaches, `results` puts them together,
+`compare` holds systems against each other.
 """
 
 from specvi_benchmark.scoring.ledger import CALLS, Group, Rows

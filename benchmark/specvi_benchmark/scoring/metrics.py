@@ -18,7 +18,7 @@ ERROR_LIMIT = 0.005  # a larger share of `error` in any task leaves a result inc
 RULE = (
     "Positive class YES. Any non-answer (abstained, unparsed, truncated, refused, error) is wrong: "
     "a positive counts as FN, a negative as FP. "
-    f"More than {ERROR_LIMIT:.1%} `error` in any task: incomplete, not ranked."
+    f"More than {100 * ERROR_LIMIT:.1f} % error in any task: incomplete, not ranked."
 )
 
 

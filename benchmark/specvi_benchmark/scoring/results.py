@@ -1,15 +1,18 @@
 """Everything a score says, frozen; it is also what ``results.json`` holds."""
 
-import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from specvi_benchmark.files import StrictModel, read_json_model, write_json
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import StrictModel, parse_json, read_text, validate, write_json
+from specvi_benchmark.scoring.beyond import BeyondAccuracy
 from specvi_benchmark.scoring.intervals import LEVEL, RESAMPLES, Method, draw_tables, interval, recentred
 from specvi_benchmark.scoring.ledger import CALLS, NEGATIVE, POSITIVE, Group, IntArray, Rows, ledgers
+from specvi_benchmark.scoring.measure import Measure, number
 from specvi_benchmark.scoring.metrics import (
     ERROR_LIMIT,
     FN,
@@ -26,17 +29,10 @@ from specvi_benchmark.scoring.metrics import (
 )
 from specvi_benchmark.tasks.task import Track
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: `Results.beyond`. A file of version 1 is read as one without it."""
 SCORING_VERSION = 1
 """Raised when the same predictions would get another number. Scores of two versions are not compared."""
-
-
-class Measure(StrictModel):
-    """A value and its 95 % interval; all None where it is undefined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
 
 
 class Measures(StrictModel):
@@ -61,7 +57,8 @@ class TaskScore(StrictModel):
     """One task of one track.
 
     ``ledger`` is truth (YES, NO) → call → count, over all of `CALLS`; ``tp`` … ``tn`` follow from it by the
-    ranked rule. ``non_answer_is_no`` and ``best`` are the same metrics under the other two rules.
+    ranked rule. ``non_answer_is_no`` and ``best`` are the same metrics under the other two rules; ``lenient``
+    are those of the lenient reading of the answers under the ranked rule, None where nothing was read leniently.
     """
 
     track: Track
@@ -77,6 +74,7 @@ class TaskScore(StrictModel):
     interval_method: Method
     non_answer_is_no: Values
     best: Values
+    lenient: Values | None = None
 
 
 class MacroScore(StrictModel):
@@ -87,6 +85,7 @@ class MacroScore(StrictModel):
     ranked: Measures
     non_answer_is_no: Values
     best: Values
+    lenient: Values | None = None
 
 
 class ScoredSplit(StrictModel):
@@ -124,10 +123,11 @@ class Results(StrictModel):
 
     ``incomplete`` lists the tasks with too many errors (track/task): such a result is not ranked.
     ``partial`` is there when faults were admitted. ``outcomes_undeclared``: the answers came without
-    outcomes, so that every empty one counts as `unparsed`.
+    outcomes, so that every empty one counts as `unparsed`. ``beyond`` is what `specvi score` adds: probability,
+    deferral and the survey.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     scoring_version: int
     split: ScoredSplit
     rule: str
@@ -137,6 +137,7 @@ class Results(StrictModel):
     intervals: Intervals
     tasks: tuple[TaskScore, ...]
     macro: tuple[MacroScore, ...]
+    beyond: BeyondAccuracy | None = None
 
     @property
     def rankable(self) -> bool:
@@ -150,6 +151,7 @@ def score(
     *,
     partial: Admitted | None = None,
     outcomes_undeclared: bool = False,
+    lenient: IntArray | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Results:
@@ -161,6 +163,8 @@ def score(
         What the system answered, and the truth.
     split, partial, outcomes_undeclared
         What stands in the results about where the rows come from.
+    lenient
+        ``(n,)`` the calls of the lenient reading, as `Rows.call`; reported and never ranked.
     resamples, seed
         Of the intervals.
     """
@@ -168,6 +172,9 @@ def score(
     draws, methods = draw_tables(rows, resamples=resamples, seed=seed)
     by_rule = {rule: metrics(tables(counts, rule)) for rule in Rule}
     drawn = metrics(draws)
+    read_leniently = None
+    if lenient is not None:
+        read_leniently = metrics(tables(ledgers(replace(rows, call=lenient)), Rule.RANKED))
     incomplete = np.flatnonzero(error_share(counts) > ERROR_LIMIT)
     return Results(
         scoring_version=SCORING_VERSION,
@@ -180,16 +187,37 @@ def score(
             level=LEVEL, resamples=resamples, seed=seed, objects=len(np.unique(rows.object_code))
         ),
         tasks=tuple(
-            _task_score(group, counts[place], _at(by_rule, place), _place(drawn, place), methods[place])
+            _task_score(
+                group,
+                counts[place],
+                _at(by_rule, place),
+                _place(drawn, place),
+                methods[place],
+                _lenient(read_leniently, [place]),
+            )
             for place, group in enumerate(rows.groups)
         ),
-        macro=tuple(_macro_scores(rows.groups, by_rule, drawn)),
+        macro=tuple(_macro_scores(rows.groups, by_rule, drawn, read_leniently)),
     )
 
 
 def read_results(path: Path) -> Results:
     """Read a ``results.json``."""
-    return read_json_model(path, Results)
+    return validate(Results, _migrated(parse_json(read_text(path), path), path), path)
+
+
+def _migrated(content: Any, path: Path) -> Any:
+    """Return an older file's content in the present schema; refuse a newer one."""
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise UserError(
+            "the file was written by a newer version of the suite",
+            where=path,
+            expected=f"schema_version {SCHEMA_VERSION} or older",
+            got=version,
+            fix="update the suite, or score the answers again",
+        )
+    return content | {"schema_version": SCHEMA_VERSION} if version == 1 else content
 
 
 def write_results(path: Path, results: Results) -> None:
@@ -198,7 +226,12 @@ def write_results(path: Path, results: Results) -> None:
 
 
 def _task_score(
-    group: Group, counts: IntArray, by_rule: Mapping[Rule, Metrics], drawn: Metrics, method: Method
+    group: Group,
+    counts: IntArray,
+    by_rule: Mapping[Rule, Metrics],
+    drawn: Metrics,
+    method: Method,
+    lenient: Values | None,
 ) -> TaskScore:
     table = tables(counts, Rule.RANKED)
     return TaskScore(
@@ -218,11 +251,12 @@ def _task_score(
         interval_method=method,
         non_answer_is_no=_values(by_rule[Rule.NON_ANSWER_IS_NO]),
         best=_values(by_rule[Rule.BEST]),
+        lenient=lenient,
     )
 
 
 def _macro_scores(
-    groups: tuple[Group, ...], by_rule: Mapping[Rule, Metrics], drawn: Metrics
+    groups: tuple[Group, ...], by_rule: Mapping[Rule, Metrics], drawn: Metrics, lenient: Metrics | None
 ) -> list[MacroScore]:
     found = []
     for track in get_args(Track):
@@ -239,9 +273,14 @@ def _macro_scores(
                     ranked=_measures(means[Rule.RANKED], mean_draws),
                     non_answer_is_no=_values(means[Rule.NON_ANSWER_IS_NO]),
                     best=_values(means[Rule.BEST]),
+                    lenient=_lenient(lenient, members),
                 )
             )
     return found
+
+
+def _lenient(values: Metrics | None, members: list[int]) -> Values | None:
+    return None if values is None else _values(macro(values, members))
 
 
 def _at(by_rule: Mapping[Rule, Metrics], place: int) -> dict[Rule, Metrics]:
@@ -256,14 +295,9 @@ def _measures(points: Metrics, drawn: Metrics) -> Measures:
     made = {}
     for name, point, draws in zip(Metrics._fields, points, drawn, strict=True):
         low, high = interval(float(point), draws)
-        made[name] = Measure(value=_number(point), low=_number(low), high=_number(high))
+        made[name] = Measure(value=number(point), low=number(low), high=number(high))
     return Measures(**made)
 
 
 def _values(points: Metrics) -> Values:
-    return Values(**{name: _number(point) for name, point in zip(Metrics._fields, points, strict=True)})
-
-
-def _number(value: float | np.ndarray) -> float | None:
-    number = float(value)
-    return None if math.isnan(number) else number
+    return Values(**{name: number(point) for name, point in zip(Metrics._fields, points, strict=True)})

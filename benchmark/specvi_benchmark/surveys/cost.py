@@ -15,6 +15,7 @@ from specvi_benchmark.surveys.registry import recognise
 from specvi_benchmark.surveys.source import open_source
 
 FEWEST_VALUES = 100  # smaller arrays are catalogue cells, which the bare reading is spared
+MOST_RATIO = 1.5  # that reading may cost of the bare way, in any format
 
 Array = tuple[int, str | None]
 

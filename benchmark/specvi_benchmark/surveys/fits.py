@@ -166,10 +166,12 @@ class Hdu:
             )
             found.setdefault((self.header.text(f"TTYPE{number}") or f"col{number}").lower(), column)
             offset += column.width
-        return found if offset == self.header.integer("NAXIS1") else {}
+        return found if 0 < offset == self.header.integer("NAXIS1") else {}
 
-    def column(self, name: str) -> np.ndarray:
+    def column(self, name: str, *, nulls: bool = False) -> np.ndarray:
         """Return one column, ``(rows,)`` or ``(rows, length)``; text is stripped; scaled where stated.
+
+        With ``nulls``, integers that TNULL calls undefined become NaN, and such a column float64.
 
         Raises
         ------
@@ -180,7 +182,11 @@ class Hdu:
         if column is None:
             raise self.fault("a column is missing", expected=name, got=examples(self.columns, limit=12))
         if column.code in "PQ":
-            raise self.fault(f"column {name} has variable length", expected="a fixed-width column")
+            raise self.fault(
+                f"column {name} has variable length",
+                expected="a fixed-width column",
+                fix="write the table anew with a pixel a row (TOPCAT, or astropy's Table)",
+            )
         self.file.touched.append((self.index, name))
         row_bytes = self.header.integer("NAXIS1") or 0
         table = np.frombuffer(self.content, dtype="u1", count=self.n_rows * row_bytes)
@@ -192,7 +198,8 @@ class Hdu:
             values = values == b"T"
         else:
             scale, zero = (self.header.number(f"{key}{column.number}") for key in ("TSCAL", "TZERO"))
-            values = scale_column(values, scale, zero)
+            null = self.header.integer(f"TNULL{column.number}") if nulls and column.code in "BIJK" else None
+            values = scale_column(values, scale, zero, null)
         return values[:, 0] if column.count == 1 else values
 
     def fault(

@@ -17,8 +17,17 @@ MOST_UNPACKED = 16  # times the whole file; real ones stay below 2, since flux h
 _UNSIGNED = {(">i2", 2**15): "u2", (">i4", 2**31): "u4", (">i8", 2**63): "u8"}
 
 
-def scale_column(values: np.ndarray, scale: float | None, zero: float | None) -> np.ndarray:
-    """Apply TSCAL and TZERO. Scaled columns are float64; a zero of half the range means unsigned."""
+def scale_column(
+    values: np.ndarray, scale: float | None, zero: float | None, null: int | None = None
+) -> np.ndarray:
+    """Apply TSCAL and TZERO. Scaled columns are float64; a zero of half the range means unsigned.
+
+    Stored integers equal to ``null`` become NaN, which makes a float64 column too.
+    """
+    if null is not None:
+        scaled: np.ndarray = scale_column(values, scale, zero).astype(np.float64)
+        scaled[values == null] = np.nan
+        return scaled
     scale, zero = 1.0 if scale is None else scale, zero or 0.0
     if scale == 1.0 and zero == 0.0:
         return values
@@ -100,10 +109,11 @@ def _gzip_rows(hdu: "Hdu") -> np.ndarray | None:
         return None
     heap = header.integer("THEAP") or hdu.n_rows * 8
     dtype = np.dtype(IMAGE_DTYPES[bits])
+    row_bytes = shape[1] * dtype.itemsize
     rows = []
     for length, offset in np.frombuffer(hdu.content, ">i4", 2 * hdu.n_rows).reshape(-1, 2).tolist():
-        rows.append(unpack(bytes(hdu.content[heap + offset : heap + offset + length])))
-        if len(rows[-1]) != shape[1] * dtype.itemsize:
+        rows.append(unpack(bytes(hdu.content[heap + offset : heap + offset + length]), row_bytes))
+        if len(rows[-1]) != row_bytes:
             raise ValueError(f"a tile of {len(rows[-1])} bytes, expected {shape[1]} pixels of {bits} bits")
     pixels = np.frombuffer(b"".join(rows), dtype).reshape(shape)
     return scale_image(pixels, header.number("BSCALE"), header.number("BZERO"))

@@ -13,6 +13,7 @@ from specvi_benchmark.surveys.registry import Format, all_formats
 
 BEGIN = "<!-- formats: written by specvi_benchmark.surveys.page -->"
 END = "<!-- end of formats -->"
+SURVEYS = ("lamost", "sdss", "desi")
 
 
 def tables() -> str:
@@ -51,8 +52,10 @@ def main(arguments: Sequence[str]) -> None:
     write_text(path, with_tables(read_text(path)))
 
 
-def _order(known: Format) -> tuple[bool, str]:
-    return known.general, known.name
+def _order(known: Format) -> tuple[bool, int, str]:
+    """Return the place of a format in the table: surveys first, general formats last."""
+    survey = known.name.split("-", 1)[0]
+    return known.general, SURVEYS.index(survey) if survey in SURVEYS else len(SURVEYS), known.name
 
 
 def _cell(text: str) -> str:

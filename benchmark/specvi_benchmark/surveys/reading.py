@@ -61,6 +61,7 @@ def read_spectra(path: str | os.PathLike[str], *, medium: Medium | None = None) 
             elif isinstance(found, Skipped):
                 skipped.append(found)
             else:
+                _check_range(source, known, found)
                 rows.append(len(spectra) + len(skipped))
                 spectra.append(found)
     if not spectra:
@@ -113,6 +114,19 @@ def read_spectrum(
         expected=f"one of rows {examples(reading.rows, limit=8)}",
         got=reasons.get(row, "no such row"),
     )
+
+
+def _check_range(source: Source, known: Format, spectrum: Spectrum) -> None:
+    """Refuse a file whose wavelengths lie where the format has none."""
+    low, high = known.range_AA or (0.0, np.inf)
+    first, last = spectrum.wavelength_AA[0], spectrum.wavelength_AA[-1]
+    if not (low <= first and last <= high):
+        raise source.fault(
+            "the wavelength grid can't be true",
+            expected=f"wavelengths of {known.name} files, from {low:g} to {high:g} Å",
+            got=f"{first:g} to {last:g} Å in {spectrum.name}",
+            fix="nm or log10 λ where this format has Å, or a damaged header: fetch the survey's own file",
+        )
 
 
 def _check_medium(source: Source, known: Format) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.surveys.packed import ALWAYS_ALLOWED, MOST_UNPACKED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _JSON = re.compile(r"\s*(?:\{\s*\"|\[\s*\{)")
+_VALUE_BYTES = 8  # of each value once it is read
 _ROWS_AT_ONCE = 64  # at 4000 pixels and five arrays some 10 MB, whatever the size of the file
 _FIRST_RECORDS = 20  # enough to know the names: the first one may be a header with a status
 _INSIDE = ("records", "results", "data", "rows")  # keys under which services put the list of records
@@ -60,6 +62,7 @@ class ArrowRecords:
             self.paths = frozenset(path for field in self.schema for path in _paths(field.name, field.type))
         except Exception as error:  # noqa: BLE001  # Arrow raises many kinds on damaged files
             raise self._damaged(error) from None
+        self._check_size()
 
     def rows(self, columns: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield the records in order, reduced to those of ``columns`` that exist."""
@@ -97,6 +100,21 @@ class ArrowRecords:
         else:  # an Arrow stream
             for batch in self._file:
                 yield batch.select(wanted)
+
+    def _check_size(self) -> None:
+        """Refuse a parquet file whose values could not be held: a few bytes can announce billions."""
+        if not hasattr(self._file, "metadata"):
+            return
+        groups = [self._file.metadata.row_group(number) for number in range(self._file.num_row_groups)]
+        values = sum(
+            group.column(number).num_values for group in groups for number in range(group.num_columns)
+        )
+        if values * _VALUE_BYTES > max(MOST_UNPACKED * len(self._source.content), ALWAYS_ALLOWED):
+            raise self._source.fault(
+                "the file announces more values than spectra of its size can have",
+                got=f"{values} values in {len(self._source.content)} bytes",
+                fix="write it anew, in files of some thousand rows",
+            )
 
     def _damaged(self, error: Exception) -> UserError:
         return self._source.fault(

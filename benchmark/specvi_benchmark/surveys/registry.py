@@ -15,6 +15,10 @@ from typing import Literal
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.surveys import formats
 from specvi_benchmark.surveys.source import Medium, Source
+from specvi_benchmark.surveys.unknown import EXPECTED, SEE, explain
+
+OPTICAL_AA = (1000.0, 30000.0)
+"""Å. Generous about the optical surveys (3500 to 10,500 Å), and no spectrum in nm or µm lies in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,9 @@ class Format:
         ``stated`` where each file says it, or else the caller.
     general
         Whether it knows a whole kind of file, so that every other format is asked first.
+    range_AA
+        Where every wavelength of such a file lies. One outside tells of another unit, a logarithm, or a
+        damaged header, and the file is refused. None where the format checks it by itself.
     """
 
     name: str
@@ -65,6 +72,7 @@ class Format:
     read: Callable[[Source], Iterator[Spectrum | Skipped | Note]]
     medium: Medium | Literal["stated"] = "vacuum"
     general: bool = False
+    range_AA: tuple[float, float] | None = OPTICAL_AA
 
 
 def refusal(
@@ -94,8 +102,8 @@ def recognise(source: Source) -> Format:
     Raises
     ------
     UserError
-        No format knows it; the message names the formats and what the file holds. Or two know it,
-        which is a fault of their rules.
+        No format knows it; the message says what the file holds and what to do. Or two know it, which is
+        a fault of their rules.
     """
     for general in (False, True):
         known = [one for one in all_formats() if one.general is general and one.recognises(source)]
@@ -103,36 +111,14 @@ def recognise(source: Source) -> Format:
             break
     if len(known) == 1:
         return known[0]
+    layouts = [(one.name, one.recognised_by) for one in all_formats() if one.reads]
+    held, advice = explain(source, layouts)
     if known:
         names = " and ".join(candidate.name for candidate in known)
         raise source.fault(
             f"the file could be {names}",
             expected="a file that one format knows",
-            got=describe(source),
+            got=held,
             fix="the rules of these formats overlap: please report it with this file",
         )
-    raise source.fault(
-        "no known format of spectra",
-        expected=f"one of {', '.join(candidate.name for candidate in all_formats())}",
-        got=describe(source),
-        fix="docs/formats.md lists what each format is recognised by, and how to add one",
-    )
-
-
-def describe(source: Source) -> str:
-    """Return in a few words what a file holds, for messages."""
-    if source.fits is None:
-        start = source.stored[0:40].decode("ascii", "replace").splitlines()
-        return f"not FITS; it starts with {start[0] if start else ''!r}"
-    parts = [
-        f"{hdu.name or ('primary' if hdu.index == 0 else 'HDU')} "
-        + (
-            f"table({', '.join(list(hdu.columns)[:4])}…)"
-            if hdu.is_table
-            else f"image{hdu.shape}"
-            if hdu.is_image
-            else "empty"
-        )
-        for hdu in source.fits.hdus[:6]
-    ]
-    return "FITS with " + "; ".join(parts)
+    raise source.fault("no known format of spectra", expected=EXPECTED, got=held, fix=f"{advice}. {SEE}")

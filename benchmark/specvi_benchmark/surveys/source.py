@@ -1,6 +1,7 @@
 """A file as formats see it: bytes unpacked, and its kind told from them, never from the name."""
 
 import mmap
+import stat
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ Medium = Literal["air", "vacuum"]
 """What wavelengths are measured in."""
 
 MAPPED_FROM = 16 * 2**20  # bytes; of a larger FITS file only the parts that are asked for are read
+MOST_LAYERS = 3  # of gzip around gzip: a .gz that was packed again when it was moved
 
 
 @dataclass(frozen=True)
@@ -71,27 +73,37 @@ def open_source(path: Path, medium: Medium | None = None) -> Source:
         The file is missing, a folder, unreadable, empty, or its gzip stream is cut.
     """
     try:
-        size = path.stat().st_size
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a device, pipe or socket"
+            raise UserError(f"a file was expected, this is {kind}", where=path)
         with path.open("rb") as stream:
-            if size > MAPPED_FROM and stream.read(len(MAGIC)) == MAGIC:
+            if status.st_size > MAPPED_FROM and stream.read(len(MAGIC)) == MAGIC:
                 return Source(path, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), medium)
             stream.seek(0)
             content = stream.read()
     except FileNotFoundError:
         raise UserError("no such file", where=path, fix="check the path") from None
-    except IsADirectoryError:
-        raise UserError("a file was expected, this is a folder", where=path) from None
     except OSError as error:
         raise UserError("the file can't be read", where=path, got=error.strerror) from None
+    except ValueError as error:  # a NUL in the name
+        raise UserError("no such file", where=repr(str(path)), got=error, fix="check the path") from None
     if not content:
         raise UserError(
             "the file is empty", where=path, expected="a spectrum", got="0 bytes", fix="fetch it again"
         )
-    if content.startswith(GZIP_MAGIC):
+    return Source(path, _unpacked(path, content), medium)
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    """Return the bytes under gzip, which a file may have been through more than once."""
+    for _ in range(MOST_LAYERS):
+        if not content.startswith(GZIP_MAGIC):
+            break
         try:
             content = unpack(content)
         except ValueError as error:
             raise UserError(
                 "the gzip stream is cut or damaged", where=path, got=error, fix="fetch the file again"
             ) from None
-    return Source(path, content, medium)
+    return content

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from specvi_benchmark.files import canonical_json
 from specvi_benchmark.scoring import CALLS
-from specvi_benchmark.scoring.results import Measure
+from specvi_benchmark.scoring.measure import Measure
 from specvi_benchmark.tasks import all_tasks
 from specvi_leaderboard.board import Board, Standing, TrackTable
 

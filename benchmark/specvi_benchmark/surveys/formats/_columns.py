@@ -1,5 +1,6 @@
 """Columns of any table into a Spectrum: which column is what, units, air or vacuum, errors, masks."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,7 @@ from specvi_benchmark.spectrum import BoolArray, FloatArray, Spectrum, clean_spe
 from specvi_benchmark.surveys.formats import _names
 from specvi_benchmark.surveys.formats._medium import medium_in_text, to_vacuum
 from specvi_benchmark.surveys.formats._names import parse_name
-from specvi_benchmark.surveys.formats._padding import filled
+from specvi_benchmark.surveys.formats._padding import filled, missing
 from specvi_benchmark.surveys.formats._units import (
     AB_MAG,
     RELATIVE,
@@ -33,7 +34,14 @@ LONGEST_TAKEN_AS_AA = (3000.0, 30000.0)
 RANGE_AA = (500.0, 300000.0)  # a spectrum wholly outside has another unit than it says
 LOGARITHMS = (2.0, 5.0)  # log10 of 100 to 100,000 Å
 
+OPTICAL_AA = (3000.0, 11000.0)
+
 _NAMED_UNITS = {"abmag": AB_MAG, "magab": AB_MAG, "abnu": AB_MAG, "stmag": ST_MAG, "magst": ST_MAG}
+_OTHER_UNIT = re.compile(
+    r"^.*\b(?:wave|wl|lam).*(?:\b(?:nm|um|nanomet\w*|micron\w*|micromet\w*)\b|[\u00b5\u03bc]m\b).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_AT_REST = re.compile(r"\brest[- ]?(?:frame|wave\w*)|\brestframe|\bDOPCOR", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,14 @@ def no_roles(source: Source, columns: Sequence[Column]) -> UserError:
         column.name for column, name in zip(columns, names, strict=True) if name.word in _names.NOT_WAVELENGTH
     ]
     shown = examples([column.name or "(no name)" for column in columns], limit=12)
+    rest = [column.name for column, name in zip(columns, names, strict=True) if name.word in _names.AT_REST]
+    if rest and _names.find(names, _names.WAVELENGTH) is None:
+        return source.fault(
+            f"{rest[0]} is not as observed",
+            expected="a column of observed wavelengths",
+            got=shown,
+            fix="multiply it by 1 + z, and name the column wavelength",
+        )
     if other and _names.find(names, _names.WAVELENGTH) is None:
         return source.fault(
             f"the axis is {other[0]}, not wavelength",
@@ -155,8 +171,8 @@ def read_columns(
     if stored.size == 0:
         raise source.fault("the table has no rows", expected="wavelengths and fluxes")
     values = partial(_of_length, source, values, stored.size)
-    wavelength, note = _wavelengths(source, roles.wavelength, stored)
-    yield from note
+    wavelength, notes = _wavelengths(source, roles.wavelength, stored, remarks)
+    yield from notes
     kept = _pixels(wavelength)
     if kept.size < wavelength.size:
         yield Note(f"{wavelength.size - kept.size} rows without a wavelength are left out")
@@ -165,9 +181,17 @@ def read_columns(
     if not any(said):
         said = [medium_in_text(f"{roles.wavelength.description}\n{remarks}")]
     wavelength = to_vacuum(source, wavelength[kept], said)
-    unit, note = _flux_unit(source, roles.flux)
-    yield from note
-    flux, slope = unit.convert(values(roles.flux)[kept], wavelength)
+    if _AT_REST.search(f"{roles.wavelength.description}\n{remarks}"):
+        yield Note("the file speaks of a rest frame: its wavelengths are taken as they are, for redshift 0")
+    unit, notes = _flux_unit(source, roles.flux)
+    yield from notes
+    measured = values(roles.flux)[kept]
+    absent = missing(measured, magnitudes=unit in {AB_MAG, ST_MAG})
+    if absent.any():
+        yield Note(
+            f"{absent.sum()} pixels hold a number that stands for no value ({measured[absent][0]:g}): masked"
+        )
+    flux, slope = unit.convert(np.where(absent, np.nan, measured), wavelength)
     ivar = _ivar(source, roles, values, unit, slope, kept)
     bad = _masked(roles, values, kept)
     if ivar is None:
@@ -193,7 +217,9 @@ def _of_length(
     return found
 
 
-def _wavelengths(source: Source, column: Column, stored: FloatArray) -> tuple[FloatArray, list[Note]]:
+def _wavelengths(
+    source: Source, column: Column, stored: FloatArray, remarks: str
+) -> tuple[FloatArray, list[Note]]:
     """Return wavelengths in Å as stored (air or vacuum), and what was taken for granted."""
     name = parse_name(column.name)
     text = column.unit.strip() or name.unit
@@ -217,8 +243,14 @@ def _wavelengths(source: Source, column: Column, stored: FloatArray) -> tuple[Fl
     with np.errstate(all="ignore"):
         wavelength = (10.0**stored if logarithm else stored) * scale
     if unit is not None or logarithm:
-        _check_range(source, wavelength)
-        return wavelength, []
+        return wavelength, _check_range(source, wavelength)
+    if (other := _OTHER_UNIT.search(remarks)) is not None:
+        raise source.fault(
+            "the wavelengths have no unit, and a comment names one that is not Å",
+            expected="the unit with the column",
+            got=" ".join(other[0].split())[:80],
+            fix="put the unit into the column's name: wavelength_AA, wavelength_nm or wavelength_um",
+        )
     if not (low >= SHORTEST_TAKEN_AS_AA and LONGEST_TAKEN_AS_AA[0] <= high <= LONGEST_TAKEN_AS_AA[1]):
         raise source.fault(
             "the wavelengths have no unit, and Å is not certain",
@@ -229,7 +261,8 @@ def _wavelengths(source: Source, column: Column, stored: FloatArray) -> tuple[Fl
     return wavelength, [Note("the wavelengths have no unit and are taken as Å")]
 
 
-def _check_range(source: Source, wavelength_AA: FloatArray) -> None:
+def _check_range(source: Source, wavelength_AA: FloatArray) -> list[Note]:
+    """Refuse what is no light at all, and note what is all beyond optical light."""
     finite = wavelength_AA[np.isfinite(wavelength_AA)]
     if finite.size and (finite.max() < RANGE_AA[0] or finite.min() > RANGE_AA[1]):
         raise source.fault(
@@ -238,6 +271,9 @@ def _check_range(source: Source, wavelength_AA: FloatArray) -> None:
             got=f"{finite.min():g} to {finite.max():g} Å",
             fix="correct the unit",
         )
+    if finite.size and (finite.max() < OPTICAL_AA[0] or finite.min() > OPTICAL_AA[1]):
+        return [Note(f"{finite.min():.0f} to {finite.max():.0f} Å is no optical light: is the unit right?")]
+    return []
 
 
 def _pixels(wavelength: FloatArray) -> NDArray[np.intp]:
@@ -286,6 +322,7 @@ def _ivar(
     if column is None:
         return None
     given = values(column)[kept]
+    given = np.where(missing(given), np.nan, given)
     text = column.unit.strip() or parse_name(column.name).unit
     if text and roles.sigma_is == "variance":
         raise source.fault("the unit of a variance is not understood", expected="no unit", got=text)

@@ -43,6 +43,9 @@ VARIANCE = ("variance", "var", "fluxvariance", "fluxvar", "varflux", "variancefl
 BAD = ("mask", "andmask", "badmask", "maskbad", "bad", "isbad", "badpix", "badpixel", "badpixels", "fluxmask")
 GOOD = ("good", "isgood", "goodpix", "goodpixel", "goodpixels", "goodmask", "valid")
 UNSURE = ("flag", "flags", "quality", "qual", "dq", "dataqual", "dataquality", "status", "qf")
+AT_REST = tuple(
+    word for name in ("wavelength", "wave", "lambda", "lam", "wl") for word in (f"rest{name}", f"{name}rest")
+)
 NOT_WAVELENGTH = ("frequency", "freq", "wavenumber", "energy", "velocity", "pixel", "channel")
 
 _FREQUENCY_FLUX = frozenset({"fnu", "fluxnu", "fν"})

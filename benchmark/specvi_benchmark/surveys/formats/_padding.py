@@ -1,8 +1,9 @@
-"""Stretches that a file fills with one number because there are no data."""
+"""Numbers that a file writes where there are no data: filled stretches, and values that mean "missing"."""
 
 import numpy as np
 
 from specvi_benchmark.spectrum import BoolArray, FloatArray
+from specvi_benchmark.surveys.formats._values import UNKNOWN_NUMBERS
 
 MIN_RUN = 5
 """Pixels. The shortest filled stretch met in STELIB, Pickles, CALSPEC and the SDSS templates is 5 long;
@@ -10,6 +11,31 @@ clipped or rounded noise gives runs of zeros up to 4 (the Vanden Berk quasar) an
 
 CONTINUUM = 1.0
 """The value that a normalised spectrum may rightly repeat up to its ends."""
+
+FARTHEST = 1e10
+"""Times the median: no spectrum spans that, but 1e30, 1e38 and 9.9e99, which stand for "no value", do."""
+
+FAINTEST_MAG = 90.0
+"""Magnitudes of this size stand for "no value" too: 99, 99.99, -99."""
+
+
+def missing(values: FloatArray, *, magnitudes: bool = False) -> BoolArray:
+    """Return where a number means that there is none: -9999 and -999 exactly, and what lies absurdly far off.
+
+    Parameters
+    ----------
+    values
+        ``(n,)``, as stored: fluxes or errors, or magnitudes.
+    magnitudes
+        Whether they are magnitudes.
+    """
+    size = np.abs(values)
+    if magnitudes:
+        return size >= FAINTEST_MAG
+    usual = size[np.isfinite(size) & (size > 0)]
+    far = size > FARTHEST * np.median(usual) if usual.size else np.zeros(values.shape, np.bool_)
+    bad: BoolArray = np.isin(values, tuple(UNKNOWN_NUMBERS)) | far
+    return bad
 
 
 def filled(flux: FloatArray) -> BoolArray:

@@ -20,6 +20,7 @@ DELIMITERS = (",", ";", "\t", "|", None)  # None: white space
 MISSING = frozenset({"", "nan", "null", "none", "n/a", "na", "-", "--", "...", "inf", "-inf", "+inf"})
 _TRUTHS = {"true": 1.0, "t": 1.0, "yes": 1.0, "false": 0.0, "f": 0.0, "no": 0.0}
 _TYPES = frozenset({"double", "float", "real", "int", "integer", "long", "char", "null"})  # of IPAC tables
+MOST_COLUMNS = 500  # of a table with a pixel a line
 _LOOKED_AT = 200  # lines in which the first numbers must come
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?", re.ASCII)
@@ -149,9 +150,21 @@ def text_table(source: Source) -> TextTable | None:
     line_number, row, place = content[first]
     before = [line for _, line, _ in content[:first]]
     n_columns = len(split(row, delimiter))
+    if n_columns > MOST_COLUMNS:
+        raise on_its_side(source, n_columns)
     names, units = _header(source, before, comments, delimiter, n_columns)
     remarks = "\n".join([*before, *comments])
     return TextTable(source, names, units, (line_number, place), n_columns, delimiter, decimal_comma, remarks)
+
+
+def on_its_side(source: Source, n_columns: int) -> UserError:
+    """Return the refusal of a table that has a line for wavelengths and another for fluxes."""
+    return source.fault(
+        "the table lies on its side",
+        expected="a pixel a line: wavelength, flux, error",
+        got=f"{n_columns} columns",
+        fix="turn it (numpy: array.T) and put a header line above: wavelength_AA,flux,error",
+    )
 
 
 def _head(text: str) -> tuple[list[str], list[tuple[int, str, int]]]:
@@ -198,10 +211,17 @@ def _first_row(content: list[str]) -> tuple[int, str | None, bool] | None:
 
 def _are_rows(lines: list[str], delimiter: str | None, decimal_comma: bool, all_numbers: bool) -> bool:
     rows = [[cell.strip() for cell in split(line, delimiter)] for line in lines]
-    if sum(number(cell, decimal_comma) is not None for cell in rows[0]) < 2:
+    values = sum(number(cell, decimal_comma) is not None for cell in rows[0])
+    # At the ends of a spectrum the flux may be missing in many rows; what is missing has to be written out.
+    if values < 2 and not (values == 1 and len(rows[0]) > 1 and all(map(_is_written, rows[0][1:]))):
         return False
     needed = len(rows[0]) if all_numbers else 2
     return all(len(row) == len(rows[0]) and _readable(row, decimal_comma) >= needed for row in rows)
+
+
+def _is_written(cell: str) -> bool:
+    """Return whether a cell says that its value is missing, and is not just empty."""
+    return cell.casefold() in MISSING - {""}
 
 
 def _readable(cells: list[str], decimal_comma: bool) -> int:

@@ -10,11 +10,12 @@ from specvi_benchmark.surveys.fits import Hdu
 
 UNKNOWN_NUMBERS = frozenset({-9999.0, -999.0})
 UNKNOWN_WORDS = frozenset({"", "non", "none", "null", "unknown", "nan"})
+_NUMBERS = (int, float, np.integer, np.floating)
 
 
 def known_number(value: Any, *more_sentinels: float) -> float | None:
     """Return a finite number; None where it is missing, no number, or a sentinel (−9999, −999, or one named)."""
-    if not isinstance(value, int | float | np.integer | np.floating) or not isfinite(value):
+    if not isinstance(value, _NUMBERS) or not isfinite(value):
         return None
     return None if value in UNKNOWN_NUMBERS or value in more_sentinels else float(value)
 

@@ -69,4 +69,5 @@ FORMAT = Format(
     leaves_out="resolution, exposure times",
     recognises=recognises,
     read=read,
+    range_AA=None,
 )

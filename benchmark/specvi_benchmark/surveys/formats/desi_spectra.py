@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from specvi_benchmark.errors import UserError, examples
-from specvi_benchmark.spectrum import BoolArray, FloatArray, Spectrum, clean_spectrum
+from specvi_benchmark.spectrum import BoolArray, FloatArray, Spectrum, clean_arrays
 from specvi_benchmark.surveys.fits import FitsFile
 from specvi_benchmark.surveys.fits_header import Header
 from specvi_benchmark.surveys.formats import _desi
@@ -22,6 +22,7 @@ FIBERMAP = (
     *("targetid", "objtype", "target_ra", "target_dec", "ref_cat", "ref_id"),
     *("mean_mjd", "mjd"),
 )
+ROWS_A_BLOCK, ROWS_AT_ONCE = 512, 4  # 32 MB of flux, and 250 KB
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +72,17 @@ def read(source: Source) -> Iterator[Spectrum | Skipped]:
     labels = _desi.labels_beside(source)
     release = _release(source.fits.primary, fibermap.header)
     segments = _segments(arms, places)
-    for row, values in enumerate(zip(*(column.tolist() for column in columns.values()), strict=True)):
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    for row, (values, arrays) in enumerate(zip(rows, _joined(segments, grid.size), strict=True)):
         cells = dict(zip(columns, values, strict=True))
         target = int(cells["targetid"])
-        reason = _no_object(cells)
-        if reason is None:
-            flux, ivar = _join(segments, grid.size, row)
-            reason = None if (ivar > 0).any() else "no pixel with information"
+        reason = _no_object(cells) or ("no pixel with information" if arrays[2].all() else None)
         if reason is not None:
             yield Skipped(row, str(target), reason)
             continue
-        yield clean_spectrum(
+        yield Spectrum(
             grid,
-            flux,
-            ivar,
+            *arrays,
             format=FORMAT.name,
             survey="desi",
             release=release,
@@ -120,7 +118,8 @@ def _arm(fits: FitsFile, name: str) -> Arm:
             expected="(targets, pixels) of one size",
             got=", ".join(f"{part} {array.shape}" for part, array in arrays.items()),
         )
-    bad = arrays["MASK"] != 0 if "MASK" in arrays else None
+    mask = arrays.get("MASK")
+    bad = None if mask is None else mask.view(mask.dtype.newbyteorder("=")) != 0  # 0 reads so in any order
     wavelength = arrays["WAVELENGTH"].astype(np.float64).ravel()
     return Arm(wavelength, flux, arrays["IVAR"], bad if bad is not None and bad.any() else None)
 
@@ -156,15 +155,29 @@ def _weighted_mean(place: slice, *segments: Segment) -> Segment:
     return Segment(place, np.divide(weighted, weight, out=weighted, where=weight > 0), weight)
 
 
-def _join(segments: list[Segment], size: int, row: int) -> tuple[FloatArray, FloatArray]:
-    """Return flux and ivar of one target on the joined grid."""
-    flux, ivar = np.empty(size), np.empty(size)
-    for segment in segments:
-        flux[segment.place] = segment.flux[row]
-        ivar[segment.place] = segment.ivar[row]
-    for array in (flux, ivar):
-        array.setflags(write=False)  # handed over: the spectrum need not copy it
-    return flux, ivar
+def _joined(segments: list[Segment], size: int) -> Iterator[tuple[FloatArray, FloatArray, BoolArray]]:
+    """Yield flux, ivar and mask of each target on the joined grid, as rows of read-only blocks.
+
+    A block is large enough to come as huge pages from the system, which takes half the time of many small
+    arrays, and is filled a few rows at a time, while they lie in the processor's cache.
+    """
+    n_rows = len(segments[0].flux)
+    for first in range(0, n_rows, ROWS_A_BLOCK):
+        shape = (min(ROWS_A_BLOCK, n_rows - first), size)
+        flux, ivar, bad = np.empty(shape), np.empty(shape), np.empty(shape, np.bool_)
+        for start in range(0, shape[0], ROWS_AT_ONCE):
+            here = slice(start, min(start + ROWS_AT_ONCE, shape[0]))
+            there = slice(first + here.start, first + here.stop)
+            for segment in segments:
+                flux[here, segment.place] = segment.flux[there]
+                ivar[here, segment.place] = segment.ivar[there]
+            cleaned = clean_arrays(flux[here], ivar[here])
+            for block, values in zip((flux, ivar, bad), cleaned, strict=True):
+                if values.base is not block:
+                    block[here] = values
+        for block in (flux, ivar, bad):
+            block.setflags(write=False)  # handed over: the spectra need not copy their rows
+        yield from zip(flux, ivar, bad, strict=True)
 
 
 def _no_object(cells: Mapping[str, Any]) -> str | None:

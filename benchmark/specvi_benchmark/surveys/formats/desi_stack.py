@@ -54,4 +54,5 @@ FORMAT = Format(
     leaves_out="how many spectra were averaged; stacks are no single objects, and have neither class nor position",
     recognises=recognises,
     read=read,
+    range_AA=(300.0, 30000.0),  # stacks may be at rest: of quasars at z = 5, say
 )

@@ -114,4 +114,5 @@ FORMAT = Format(
     recognises=recognises,
     read=read,
     medium="stated",
+    range_AA=None,
 )

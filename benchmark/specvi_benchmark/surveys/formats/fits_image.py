@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from specvi_benchmark.errors import examples
 from specvi_benchmark.spectrum import FloatArray, Spectrum
 from specvi_benchmark.surveys.fits import Hdu
 from specvi_benchmark.surveys.formats._columns import Column, Roles, read_columns
@@ -36,6 +37,9 @@ def read(source: Source) -> Iterator[Spectrum | Note]:
     arrays = {"wavelength": grid, "flux": bands[0].astype(np.float64), "sigma": sigma}
     if "CRPIX1" not in header:
         yield Note("CRPIX1 is missing: CRVAL1 is taken as the wavelength of the first pixel")
+    others = [other.name or f"HDU {other.index}" for other in source.fits.hdus if other.is_image]
+    if len(others) > 1:
+        yield Note(f"images beside the flux are not read, be they errors or masks: {examples(others[1:])}")
     if len(bands) > 1:
         yield Note(
             f"of {len(bands)} bands the first is read"
@@ -45,7 +49,7 @@ def read(source: Source) -> Iterator[Spectrum | Note]:
         source,
         roles,
         lambda column: arrays[column.name],
-        remarks=commentary(source.fits),
+        remarks="\n".join([commentary(source.fits), *(key for key in header if key.startswith("DOPCOR"))]),
         media=(header_medium(header),),
         format=FORMAT.name,
         survey_id=known_text(header.text("OBJECT")) or "",
@@ -82,4 +86,5 @@ FORMAT = Format(
     read=read,
     medium="stated",
     general=True,
+    range_AA=None,
 )

@@ -31,7 +31,7 @@ def read(source: Source) -> Iterator[Spectrum | Skipped | Note]:
     tables = _tables(source)
     for table, roles in tables:
         shapes = {table.columns[column.name.lower()].count for column in (roles.wavelength, roles.flux)}
-        decoded = cache(table.column)
+        decoded = cache(partial(table.column, nulls=True))
         rows: Sequence[int | None] = [None] if shapes == {1} else range(table.n_rows)
         label = table.name or known_text(table.header.text("NAME")) or f"HDU {table.index}"
         for row in rows:
@@ -40,7 +40,7 @@ def read(source: Source) -> Iterator[Spectrum | Skipped | Note]:
                 name = f"{source.name}[{label}]" if row is None else f"{source.name}[{label}, row {row}]"
             about = {"format": FORMAT.name, "name": name, "survey_id": _target(source, table)}
             media = (header_medium(table.header), header_medium(source.fits.primary))
-            values = partial(_values, table, decoded, row)
+            values = partial(_values, decoded, row)
             found = read_columns(source, roles, values, remarks=remarks, media=media, **about)
             yield from found if len(tables) * len(rows) == 1 else _or_skipped(found, number, name)
             number += 1
@@ -76,7 +76,7 @@ def _columns(source: Source, table: Hdu) -> list[Column]:
     for name, column in table.columns.items():
         told = (table.header.text(f"{key}{column.number}") for key in ("TTYPE", "TUNIT", "TUCD", "TCOMM"))
         title, unit, ucd, comment = (text or "" for text in told)
-        if column.code in "AXCM":  # text, bits and complex numbers are no spectrum
+        if column.code in "AXCM" or column.count == 0:  # text, bits, complex numbers, nothing: no spectrum
             continue
         medium = _ucd_medium(ucd, eso)
         columns.append(Column(title or name, known_text(unit) or "", comment, medium, column.number))
@@ -90,15 +90,11 @@ def _ucd_medium(ucd: str, eso: bool) -> Medium | None:
     return "vacuum" if eso and plain == "em.wl" else None
 
 
-def _values(table: Hdu, decoded: Callable[[str], np.ndarray], row: int | None, column: Column) -> FloatArray:
+def _values(decoded: Callable[[str], np.ndarray], row: int | None, column: Column) -> FloatArray:
     """Return a column of a table, or the array in one of its cells, as float64 with nulls as NaN."""
     whole = decoded(column.name)
     values = whole.ravel() if row is None else np.atleast_1d(whole[row])
-    numbers = values.astype(np.float64)
-    null = table.header.integer(f"TNULL{column.index}")
-    if null is not None and values.dtype.kind in "iu":
-        numbers[values == null] = np.nan
-    return numbers
+    return values.astype(np.float64)
 
 
 def _target(source: Source, table: Hdu) -> str:
@@ -118,4 +114,5 @@ FORMAT = Format(
     read=read,
     medium="stated",
     general=True,
+    range_AA=None,
 )

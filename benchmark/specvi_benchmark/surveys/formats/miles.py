@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from specvi_benchmark.lines.wavelengths import air_to_vacuum
 from specvi_benchmark.spectrum import Spectrum, clean_spectrum
-from specvi_benchmark.surveys.formats._fits_axis import check_range, image_grid
+from specvi_benchmark.surveys.formats._fits_axis import image_grid
 from specvi_benchmark.surveys.formats._padding import filled
 from specvi_benchmark.surveys.formats._values import real_numbers
 from specvi_benchmark.surveys.registry import Format
@@ -27,7 +27,6 @@ def read(source: Source) -> Iterator[Spectrum]:
     assert source.fits is not None
     flux = real_numbers(source.fits[0].image(), source.fits[0], "the primary array")
     grid = image_grid(source, source.fits.primary, flux.size)
-    check_range(source, grid, RANGE_AA)
     yield clean_spectrum(
         air_to_vacuum(grid),
         flux,
@@ -47,4 +46,5 @@ FORMAT = Format(
     recognises=recognises,
     read=read,
     medium="air",
+    range_AA=RANGE_AA,
 )

@@ -75,4 +75,5 @@ FORMAT = Format(
     recognises=recognises,
     read=read,
     medium="stated",
+    range_AA=None,
 )

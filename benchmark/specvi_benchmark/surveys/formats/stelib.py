@@ -6,7 +6,7 @@ import numpy as np
 
 from specvi_benchmark.lines.wavelengths import air_to_vacuum
 from specvi_benchmark.spectrum import Claims, Spectrum, clean_spectrum
-from specvi_benchmark.surveys.formats._fits_axis import check_range, image_grid
+from specvi_benchmark.surveys.formats._fits_axis import image_grid
 from specvi_benchmark.surveys.formats._padding import filled
 from specvi_benchmark.surveys.formats._units import FLUX_UNIT
 from specvi_benchmark.surveys.formats._values import known_text, real_numbers
@@ -35,7 +35,6 @@ def read(source: Source) -> Iterator[Spectrum]:
     header = source.fits.primary
     flux = real_numbers(source.fits[0].image(), source.fits[0], "the primary array").astype(np.float64)
     grid = image_grid(source, header, flux.size)
-    check_range(source, grid, RANGE_AA)
     yield clean_spectrum(
         air_to_vacuum(grid),
         flux / FLUX_UNIT,
@@ -57,4 +56,5 @@ FORMAT = Format(
     recognises=recognises,
     read=read,
     medium="air",
+    range_AA=RANGE_AA,
 )

@@ -6,11 +6,13 @@ import numpy as np
 
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.surveys.formats._columns import Column, Roles, find_roles, no_roles, read_columns
-from specvi_benchmark.surveys.formats._text import TextTable, text_table
+from specvi_benchmark.surveys.formats._text import TextTable, on_its_side, text_table
 from specvi_benchmark.surveys.registry import Format, Note
 from specvi_benchmark.surveys.source import Source
 
 FEW_VALUES = 3  # a third column with so few different ones, all from 1 up, is bin widths
+
+WIDE = 8  # more columns than that, and fewer rows: a table on its side
 
 
 def recognises(source: Source) -> bool:
@@ -40,6 +42,8 @@ def read(source: Source) -> Iterator[Spectrum | Note]:
 
 def _check_unnamed(source: Source, table: TextTable) -> Iterator[Note]:
     """Note what is assumed of columns without names; refuse where the second may be magnitudes."""
+    if table.n_columns > WIDE and sum(1 for _ in table.rows()) < WIDE:
+        raise on_its_side(source, table.n_columns)
     if table.n_columns > 2:
         third = table.column(2)
         widths = np.unique(third)
@@ -65,4 +69,5 @@ FORMAT = Format(
     read=read,
     medium="stated",
     general=True,
+    range_AA=None,
 )
