@@ -79,20 +79,21 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def read_text(path: Path) -> str:
-    """Read a UTF-8 file, or say in one message why it can't be read."""
+def read_bytes(path: Path) -> bytes:
+    """Read a file, or say in one message why it can't be read."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes()
     except FileNotFoundError:
         raise UserError("no such file", where=path, fix="check the path") from None
     except IsADirectoryError:
         raise UserError("a file was expected, this is a folder", where=path) from None
     except OSError as error:
         raise UserError("the file can't be read", where=path, got=error.strerror) from None
-    except UnicodeDecodeError as error:
-        raise UserError(
-            "not a text file", where=path, expected="UTF-8 text", got=f"byte {error.start} is not UTF-8"
-        ) from None
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 file, or say in one message why it can't be read."""
+    return _decoded(read_bytes(path), path)
 
 
 def parse_json(text: str, where: object) -> Any:
@@ -103,6 +104,8 @@ def parse_json(text: str, where: object) -> Any:
         raise UserError(
             "not valid JSON", where=where, got=f"{error.msg} at column {error.colno}", fix="mend or remove it"
         ) from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
+        raise UserError("not usable JSON", where=where, got=error, fix="mend or remove it") from None
 
 
 def parse_yaml(text: str, where: object) -> Any:
@@ -132,12 +135,17 @@ def read_json_model(path: Path, model: type[Model]) -> Model:
     return validate(model, parse_json(read_text(path), path), path)
 
 
+def json_line(record: object) -> bytes:
+    """Return a record as one line of a log: UTF-8 JSON without NaN, and a line break."""
+    return json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
 def append_line(path: Path, record: object) -> None:
-    """Append one JSON line in a single durable write.
+    """Append one JSON line to a log.
 
     A kill leaves at most one unfinished line at the end, which `read_lines` and `mend_log` drop.
     """
-    line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    line = json_line(record)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
         written = os.write(handle, line)
@@ -161,12 +169,20 @@ def mend_log(path: Path) -> int:
 
 def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield ``(line number, parsed value)`` of a JSON-lines log; an unfinished last line is left out."""
-    text = read_text(path)
-    lines = text.split("\n")
-    finished = lines[:-1]  # what follows the last line break is empty, or was being written
-    for number, line in enumerate(finished, start=1):
+    content = read_bytes(path)
+    finished = content[: content.rfind(b"\n") + 1]  # what follows the last line break was being written
+    for number, line in enumerate(_decoded(finished, path).split("\n"), start=1):
         if line.strip():
             yield number, parse_json(line, f"{path}, line {number}")
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            "not a text file", where=path, expected="UTF-8 text", got=f"byte {error.start} is not UTF-8"
+        ) from None
 
 
 def _fault(details: Any) -> str:

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import canonical_json
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.tasks import Task
 from specvi_benchmark.traces import Trace
@@ -106,12 +107,32 @@ def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> Vetter:
             got=name,
             fix="check the spelling, or install the package that offers it",
         )
+    point = known[name]
     try:
-        factory: VetterFactory = known[name].load()
+        factory: VetterFactory = point.load()
+        vetter = factory(argument or None, dict(options or {}))
+        canonical_json(dict(vetter.config))
+    except UserError:
+        raise
     except ModuleNotFoundError as error:
-        extras = ",".join(known[name].extras)
+        extras = ",".join(point.extras)
         hint = f"pip install 'specvi-bench[{extras}]'" if extras else f"pip install {error.name}"
         raise UserError(
             f"vetter {name} needs a package that is not installed", got=error.name, fix=hint
         ) from None
-    return factory(argument or None, dict(options or {}))
+    except Exception as error:
+        raise UserError(
+            f"vetter {name} can't be made",
+            where=point.value,
+            got=f"{type(error).__name__}: {error}",
+            expected="a factory (argument, options) → vetter whose config is JSON",
+            fix="docs/vetters.md shows one",
+        ) from error
+    if not isinstance(vetter, Vetter):
+        raise UserError(
+            f"vetter {name} has no method vet",
+            where=point.value,
+            got=type(vetter).__name__,
+            fix="docs/vetters.md shows one",
+        )
+    return vetter

@@ -70,6 +70,62 @@ def test_a_users_mistake_is_one_message_and_exit_code_2() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--vetter", "always-no", "--out", "{file}"],
+        ["run", "--vetter", "always-no", "--out", "{file}/x"],
+    ],
+)
+def test_what_the_system_refuses_is_one_message(tmp_path: Path, arguments: list[str]) -> None:
+    file = tmp_path / "a file"
+    file.write_text("x")
+    done = run_python(
+        f"from specvi_benchmark.cli.main import main; main({[a.format(file=file) for a in arguments]!r})"
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.strip().startswith("Error: ")
+    assert "a file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_without_unicode_is_no_traceback() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from specvi_benchmark.cli.main import main; main(['tasks', 'show', 'cv'])"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONIOENCODING": "ascii", "PATH": ""},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    code = "from specvi_benchmark.cli.main import main; main(['tasks', 'show', 'cv'])"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_ctrl_c_says_that_the_run_goes_on(tmp_path: Path) -> None:
+    code = """
+import sys
+from specvi_benchmark.runs import runner
+def stop(*a, **k):
+    raise KeyboardInterrupt
+runner.run = stop
+from specvi_benchmark.cli.main import main
+main(["run", "--vetter", "always-no", "--out", sys.argv[1]])
+"""
+    done = run_python(code, str(tmp_path / "r"))
+    assert done.returncode == 130
+    assert "The same command goes on where it stopped" in done.stderr
+
+
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Write an installed-looking distribution with a command that needs an extra nobody has."""

@@ -1,6 +1,7 @@
 """Files: atomic writes, logs that survive a kill at any byte, and faults told in one message."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,9 @@ def test_a_log_survives_a_cut_at_any_byte(tmp_path: Path) -> None:
     ends = [i + 1 for i, byte in enumerate(whole) if byte == 0x0A]
     for cut in range(len(whole) + 1):
         log.write_bytes(whole[:cut])
-        mend_log(log)
         finished = sum(end <= cut for end in ends)
+        assert [value for _, value in read_lines(log)] == records[:finished]  # also before it is mended
+        mend_log(log)
         assert [value for _, value in read_lines(log)] == records[:finished]
         append_line(log, {"id": "next"})
         assert [value for _, value in read_lines(log)][-1] == {"id": "next"}
@@ -74,9 +76,22 @@ def test_every_fault_of_a_record_is_in_one_message(tmp_path: Path) -> None:
         assert word in message
 
 
+def test_a_short_write_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda handle, line: whole(handle, line[:3]))
+    append_line(tmp_path / "log", {"id": "a long enough line"})
+    assert [value for _, value in read_lines(tmp_path / "log")] == [{"id": "a long enough line"}]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"{", "not valid JSON"), (b"\xff\xfe{", "not a text file"), (None, "no such file")],
+    [
+        pytest.param(b"9" * 5000, "not usable JSON", id="huge-number"),
+        pytest.param(b"[" * 100_000, "not usable JSON", id="deep"),
+        pytest.param(b"{", "not valid JSON", id="cut"),
+        pytest.param(b"\xff\xfe{", "not a text file", id="utf-16"),
+        pytest.param(None, "no such file", id="missing"),
+    ],
 )
 def test_unreadable_json_is_told(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "p.json"

@@ -8,16 +8,18 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.predictions import read_run_predictions
-from specvi_benchmark.runs.record import RunRecord, SplitReference, read_run_record
+from specvi_benchmark.runs.record import RunRecord, SplitReference, read_run_record, write_run_record
 from specvi_benchmark.runs.runner import BATCH, Progress, run
 from specvi_benchmark.splits import Split
-from specvi_benchmark.traces import read_traces, said
+from specvi_benchmark.traces import Trace, read_traces, said
 from specvi_benchmark.vetting import Outcome, Question, Verdict, answered
 
 SLOW_RUN = Path(__file__).with_name("slow_run.py")
@@ -33,7 +35,7 @@ class Scripted:
         for question in questions:
             self.asked.append(question.id)
             found = self.rule(question)
-            if isinstance(found, Exception):
+            if isinstance(found, BaseException):
                 raise found
             if found is not None:
                 yield from found if isinstance(found, list) else [found]
@@ -109,6 +111,91 @@ def test_a_vetter_that_breaks_the_contract_loses_no_question(
     assert len(lines) == 6
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda q: replace(yes(q), cost_usd=float("nan")),
+        lambda q: replace(yes(q), cost_usd=-1.0),
+        lambda q: replace(yes(q), tokens_in=1.5),
+        lambda q: replace(yes(q), answer="yes"),
+        lambda q: replace(yes(q), trace="seen"),
+        lambda q: replace(yes(q), trace=Trace((), {"setting": object()})),
+        lambda q: SimpleNamespace(id=q.id, task="cv", answer="YES"),
+        lambda q: {"id": q.id, "answer": "YES"},
+        lambda _: SystemExit(3),
+        lambda _: ValueError("two\nlines and half a \ud800 pair"),
+    ],
+    ids=[
+        "nan",
+        "negative",
+        "half-token",
+        "lower-case",
+        "text-trace",
+        "odd-trace",
+        "look-alike",
+        "dict",
+        "exit",
+        "surrogate",
+    ],
+)
+def test_what_cannot_be_logged_is_an_error_of_that_question(
+    tmp_path: Path, make_split: Callable, broken: Callable
+) -> None:
+    split = make_split(5)
+    record = start(Scripted(lambda q: broken(q) if q.id == "cv-002" else yes(q)), split, tmp_path)
+    assert {k for k, v in outcomes(tmp_path).items() if v == "error"} == {"cv-002"}
+    assert record.counts is not None
+    assert sum(record.counts.values()) == 5
+    (turn,) = read_traces(tmp_path / "traces.jsonl")["cv", "cv-002"].turns
+    assert "\n" not in turn.text
+
+
+def test_the_trace_is_written_before_the_prediction(
+    tmp_path: Path, make_split: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    monkeypatch.setattr("specvi_benchmark.runs.runner.append_line", lambda path, _: written.append(path.name))
+    start(Scripted(yes), make_split(2), tmp_path)
+    assert written == ["traces.jsonl", "predictions.jsonl"] * 2
+
+
+def test_each_verdict_has_its_own_time(tmp_path: Path, make_split: Callable) -> None:
+    def slow_first(question: Question) -> Verdict:
+        time.sleep(0.2 if question.id == "cv-000" else 0)
+        return yes(question)
+
+    start(Scripted(slow_first), make_split(3), tmp_path)
+    rows = read_run_predictions(tmp_path / "predictions.jsonl")
+    assert rows["cv", "cv-000"].seconds >= 0.2
+    assert rows["cv", "cv-002"].seconds < 0.1
+
+
+def test_a_split_that_moved_is_found_in_its_new_place(tmp_path: Path, make_split: Callable) -> None:
+    split = make_split(2)
+    start(Scripted(yes), split, tmp_path)
+    moved = read_run_record(tmp_path).split.model_copy(update={"path": "there"})
+    run(Scripted(yes), "scripted", split, moved, tmp_path)
+    assert read_run_record(tmp_path).split.path == "there"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "same"),
+    [("vetter", "other", False), ("versions", {"renderer_version": 99}, False), ("versions", None, True)],
+)
+def test_what_makes_two_runs_the_same(
+    tmp_path: Path, make_split: Callable, name: str, value: object, *, same: bool
+) -> None:
+    start(Scripted(yes), make_split(2), tmp_path)
+    known = read_run_record(tmp_path)
+    changed = value if value is not None else dict(known.versions) | {"scoring_version": 99}
+    write_run_record(tmp_path, known.model_copy(update={name: changed}))
+    if same:
+        start(Scripted(yes), make_split(2), tmp_path)
+    else:
+        with pytest.raises(UserError, match="holds another run"):
+            start(Scripted(yes), make_split(2), tmp_path)
+
+
 def test_a_second_call_asks_nothing_and_error_rows_are_tried_again(
     tmp_path: Path, make_split: Callable
 ) -> None:
@@ -139,6 +226,14 @@ def test_another_run_in_the_same_folder_is_refused(tmp_path: Path, make_split: C
     assert "--out" in str(caught.value)
     assert vetter.asked == []
     assert (tmp_path / "predictions.jsonl").read_bytes() == before
+
+
+def test_a_record_of_a_newer_version_is_told_so(tmp_path: Path, make_split: Callable) -> None:
+    start(Scripted(yes), make_split(2), tmp_path)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 7, "mood": "new"}))
+    with pytest.raises(UserError, match="newer version"):
+        read_run_record(tmp_path)
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path, make_split: Callable) -> None:

@@ -1,25 +1,36 @@
 """The `specvi` program: finds commands, and turns a user's mistake into one message and exit code 2."""
 
+import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import NoReturn
 
 from specvi_benchmark.cli.lazy import root_group
 from specvi_benchmark.errors import UserError
 
 EXIT_USER_ERROR = 2
-EXIT_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command line and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Å shows ? in its place
     try:
         root_group().main(list(sys.argv[1:] if arguments is None else arguments), prog_name="specvi")
     except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)  # noqa: T201  # the program's voice
-        sys.exit(EXIT_USER_ERROR)
-    except KeyboardInterrupt:
-        print("Interrupted. The same command goes on where it stopped.", file=sys.stderr)  # noqa: T201
-        sys.exit(EXIT_INTERRUPTED)
+        _stop(str(error))
+    except BrokenPipeError:  # `specvi tasks | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:  # a full disk, a read-only folder, a file where a folder should be
+        _stop(str(UserError(error.strerror or str(error), where=error.filename)))
+
+
+def _stop(message: str) -> NoReturn:
+    print(f"Error: {message}", file=sys.stderr)  # noqa: T201  # the program's voice
+    sys.exit(EXIT_USER_ERROR)
 
 
 if __name__ == "__main__":

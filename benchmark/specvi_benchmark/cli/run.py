@@ -1,5 +1,6 @@
 """Run a vetter over a split, resumably; the folder can be scored."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,8 @@ import typer
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Part
+
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 app = typer.Typer(add_completion=False)
 
@@ -46,14 +49,31 @@ def run(
         def report(progress: Progress) -> None:
             bar.update(line, completed=progress.done)
 
-        record = run_vetter(system, vetter, chosen, reference, folder, seed=seed, report=report)
+        try:
+            record = run_vetter(system, vetter, chosen, reference, folder, seed=seed, report=report)
+        except KeyboardInterrupt:
+            console.print("Interrupted. The same command goes on where it stopped.")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
     if json_:
         typer.echo(record.model_dump_json(indent=2))
         return
     counts = ", ".join(f"{count} {outcome}" for outcome, count in (record.counts or {}).items() if count)
     typer.echo(f"{vetter} over {chosen.name} ({part}): {counts}")
+    if record.counts and record.counts["error"]:
+        typer.echo(f"An error, for example: {_first_error(folder)}")
     typer.echo(f"Wrote {folder}")
-    typer.echo(f"Next: specvi score {folder}")
+    typer.echo(f"Next: specvi score {shlex.quote(str(folder))}")
+
+
+def _first_error(folder: Path) -> str:
+    """Return the reason of one question that ended as `error`."""
+    from specvi_benchmark.runs.record import TRACES_FILE
+    from specvi_benchmark.traces import read_traces
+
+    ends = ((trace, trace.turns[-1]) for trace in read_traces(folder / TRACES_FILE).values() if trace.turns)
+    return next(
+        (f"{trace.id}: {end.text}" for trace, end in ends if end.role == "error"), "no reason was given"
+    )
 
 
 def _options(pairs: list[str]) -> dict[str, str]:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import StrictModel, canonical_json, read_json_model, write_json
+from specvi_benchmark.files import StrictModel, canonical_json, parse_json, read_text, validate, write_json
 from specvi_benchmark.splits import Part, Split
-from specvi_benchmark.splits.io import find_split
+from specvi_benchmark.splits.io import NAMED, find_split
 
+SCHEMA_VERSION: Literal[1] = 1
 RUN_FILE = "run.json"
 PREDICTIONS_FILE = "predictions.jsonl"
 TRACES_FILE = "traces.jsonl"
@@ -49,7 +50,17 @@ def read_run_record(folder: Path) -> RunRecord:
         raise UserError(
             "not a run folder", where=folder, expected=RUN_FILE, fix="name a folder that `specvi run` wrote"
         )
-    return read_json_model(path, RunRecord)
+    content = parse_json(read_text(path), path)
+    written = content.get("schema_version") if isinstance(content, dict) else None
+    if isinstance(written, int) and written > SCHEMA_VERSION:
+        raise UserError(
+            "run.json was written by a newer version of the suite",
+            where=path,
+            expected=f"schema_version {SCHEMA_VERSION}",
+            got=written,
+            fix="pip install --upgrade specvi-bench",
+        )
+    return validate(RunRecord, content, path)
 
 
 def write_run_record(folder: Path, record: RunRecord) -> None:
@@ -89,7 +100,7 @@ def choose_split(
 ) -> tuple[Split, SplitReference]:
     """Read a split by name or path, select a part and task, and return it with its reference."""
     split = find_split(place).select(part=part, task=task)
-    recorded = str(Path(place).resolve()) if Path(place).exists() else place
+    recorded = place if place in NAMED else str(Path(place).expanduser().resolve())
     return split, SplitReference(
         name=split.name,
         version=split.version,

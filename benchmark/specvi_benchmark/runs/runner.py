@@ -10,13 +10,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import append_line, mend_log
+from specvi_benchmark.files import append_line, json_line, mend_log
 from specvi_benchmark.runs.predictions import Prediction, prediction_of, read_run_predictions
 from specvi_benchmark.runs.record import (
     PREDICTIONS_FILE,
     RUN_FILE,
+    SCHEMA_VERSION,
     TRACES_FILE,
     RunRecord,
     SplitReference,
@@ -97,10 +99,12 @@ def run(
         if waiting and record.ended is not None:  # new attempts at `error` rows reopen the run
             record = record.model_copy(update={"ended": None, "counts": None})
             write_run_record(folder, record)
-        for verdict in _verdicts(vetter, waiting):
+        for verdict in verdicts(vetter, waiting):
             _log(folder, verdict)
             outcomes[verdict.task, verdict.id] = verdict.outcome
             report(Progress(len(outcomes), total, Counter(outcomes.values())))
+        if len(outcomes) != total:
+            raise AssertionError(f"{total - len(outcomes)} questions ended without a verdict")
         if record.ended is None:
             counts = {outcome.value: 0 for outcome in Outcome} | Counter(outcomes.values())
             record = record.model_copy(update={"ended": _now(), "counts": counts})
@@ -111,7 +115,7 @@ def run(
 def _open(vetter: Vetter, spec: str, reference: SplitReference, folder: Path, seed: int) -> RunRecord:
     """Start the run, or check that the one in the folder is the same and mend its logs."""
     asked = RunRecord(
-        schema_version=1,
+        schema_version=SCHEMA_VERSION,
         vetter=spec,
         config=dict(vetter.config),
         split=reference,
@@ -133,6 +137,9 @@ def _open(vetter: Vetter, spec: str, reference: SplitReference, folder: Path, se
         return asked
     known = read_run_record(folder)
     refuse_other_run(known, asked, folder)
+    if known.split != asked.split:  # the same candidates, found in another place now
+        known = known.model_copy(update={"split": asked.split})
+        write_run_record(folder, known)
     mend_log(folder / PREDICTIONS_FILE)
     mend_log(folder / TRACES_FILE)
     return known
@@ -143,52 +150,70 @@ def _finished(folder: Path) -> Mapping[tuple[str, str], Prediction]:
     return read_run_predictions(path) if path.exists() else {}
 
 
-def _verdicts(vetter: Vetter, questions: Sequence[Question]) -> Iterator[Verdict]:
-    """Yield exactly one verdict a question; after a fault in a batch, what is left is asked one by one."""
+def verdicts(vetter: Vetter, questions: Sequence[Question]) -> Iterator[Verdict]:
+    """Yield exactly one verdict a question; after a fault in a batch, what is left is asked one by one.
+
+    A fault is an exception, an exit, a verdict that can't be logged or on a question that was not asked,
+    or no verdict at all. It costs the question it belongs to: outcome `error`, the reason in the trace.
+    """
     for start in range(0, len(questions), BATCH):
         waiting = {(q.task.key, q.id): q for q in questions[start : start + BATCH]}
-        with suppress(Exception):  # which question the fault belongs to shows when each is asked alone
+        with suppress(Exception, SystemExit):  # whose fault it is shows when each is asked alone
             yield from _taken(vetter, waiting)
-        for key, question in waiting.items():
-            yield from _asked_alone(vetter, key, question)
+        for question in list(waiting.values()):
+            yield from _asked_alone(vetter, question)
 
 
 def _taken(vetter: Vetter, waiting: dict[tuple[str, str], Question]) -> Iterator[Verdict]:
     """Yield the vetter's verdicts, taking each question out of ``waiting`` as it is answered."""
     clock = time.perf_counter()
     for verdict in vetter.vet(list(waiting.values())):
-        if waiting.pop((verdict.task, verdict.id), None) is None:
-            raise ValueError(
-                f"a verdict on a question that was not asked, or twice: {verdict.task} {verdict.id}"
-            )
-        yield verdict if verdict.seconds else replace(verdict, seconds=time.perf_counter() - clock)
+        if not isinstance(verdict, Verdict):
+            raise TypeError(f"a vetter yields Verdict, this one {type(verdict).__name__}")
+        timed = verdict if verdict.seconds else replace(verdict, seconds=time.perf_counter() - clock)
+        for _, record in _records(timed):
+            json_line(record)  # what can't be logged is the vetter's fault; found before the question is done
+        if waiting.pop((timed.task, timed.id), None) is None:
+            raise ValueError(f"a verdict on a question that was not asked, or twice: {timed.task} {timed.id}")
+        yield timed
         clock = time.perf_counter()
 
 
-def _asked_alone(vetter: Vetter, key: tuple[str, str], question: Question) -> Iterator[Verdict]:
+def _asked_alone(vetter: Vetter, question: Question) -> Iterator[Verdict]:
     """Yield the verdict on one question, or an `error` verdict whose trace says what happened."""
-    waiting = {key: question}
+    waiting = {(question.task.key, question.id): question}
     reason = "the vetter gave no verdict"
     try:
         yield from _taken(vetter, waiting)
-    except Exception as error:  # noqa: BLE001  # any fault of a vetter costs this question only
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # any fault of a vetter costs this question only
         reason = _told(error)
     if waiting:
         trace = Trace(turns=(Turn(role="error", text=reason),), environment={})
         yield Verdict(question.id, question.task.key, Outcome.ERROR, trace=trace)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """Return an exception in one line, with the file and line it came from."""
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    line = f"{said} ({Path(place.filename).name}, line {place.lineno})"
+    return line.encode("utf-8", "backslashreplace").decode()
+
+
+def _records(verdict: Verdict) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is logged of a verdict: file name and record.
+
+    The trace comes before the prediction, so that a prediction in the log always has its trace.
+    """
+    records = [(PREDICTIONS_FILE, prediction_of(verdict).model_dump(mode="json"))]
+    if verdict.trace is not None:
+        records.insert(0, (TRACES_FILE, verdict.trace.record(verdict.task, verdict.id)))
+    return records
 
 
 def _log(folder: Path, verdict: Verdict) -> None:
-    """Write the trace before the prediction: a prediction in the log always has its trace."""
-    if verdict.trace is not None:
-        append_line(folder / TRACES_FILE, verdict.trace.record(verdict.task, verdict.id))
-    append_line(folder / PREDICTIONS_FILE, prediction_of(verdict).model_dump(mode="json"))
+    for name, record in _records(verdict):
+        append_line(folder / name, record)
 
 
 @contextmanager
