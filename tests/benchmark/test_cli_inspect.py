@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from astropy.io import fits
 from PIL import Image
 from typer.testing import CliRunner
 
+from specvi_benchmark.cli import inspect as inspect_module
 from specvi_benchmark.cli.inspect import app
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.tasks import get_task
+from specvi_benchmark.vetting import answered
 
 WIDE = {"COLUMNS": "3000"}  # nothing is wrapped, so that whole sentences can be looked for
 GRID = np.arange(3.5798, 3.9638, 1e-4)  # log10 λ, 3800 to 9200 Å
@@ -210,6 +213,112 @@ def test_mistakes_get_one_message_and_exit_code_2(here, capsys, arguments, words
     message = capsys.readouterr().err
     assert message.startswith(f"Error: {words}")
     assert "Traceback" not in message
+
+
+class Faulty:
+    """Answers YES, and goes wrong at chosen spectra: by an exception, by silence, or by answering twice."""
+
+    config: ClassVar = {}
+
+    def __init__(self, wrong, fault):
+        self.wrong, self.fault = wrong, fault
+
+    def vet(self, questions):
+        for question in questions:
+            if self.wrong in question.id:
+                if self.fault == "raises":
+                    raise ZeroDivisionError("no continuum")
+                if self.fault == "skips":
+                    continue
+                if self.fault == "none":
+                    yield None
+                    continue
+                if self.fault == "twice":
+                    yield answered(question, "YES")
+            yield answered(question, "YES")
+
+
+@pytest.fixture
+def faulty(here, monkeypatch):
+    """Return a function that vets a.fits to d.fits with a vetter that goes wrong at one of them."""
+    for name in "abcd":
+        write_sdss(here / f"{name}.fits")
+
+    def vet(wrong, fault, *arguments):
+        monkeypatch.setattr(inspect_module, "load_vetter", lambda _: Faulty(wrong, fault))
+        return run(*(here / f"{name}.fits" for name in "abcd"), "--task", "cv", *arguments)
+
+    return vet
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("raises", "ZeroDivisionError: no continuum"),
+        ("skips", "the vetter gave no verdict"),
+        ("none", "NoneType"),
+    ],
+)
+def test_a_fault_of_the_vetter_costs_that_spectrum_only(faulty, here, fault, reason):
+    records = json.loads(faulty("b.fits", fault, "--json"))["spectra"]
+    assert [record["file"] for record in records] == [str(here / f"{name}.fits") for name in "abcd"]
+    assert [record["answer"] for record in records] == ["YES", None, "YES", "YES"]
+    assert [record["outcome"] for record in records] == ["answered", "error", "answered", "answered"]
+    assert reason in records[1]["evidence"]
+    text = faulty("b.fits", fault)
+    (line,) = [line for line in text.splitlines() if "b.fits" in line]
+    assert "error" in line
+    assert reason in line
+    assert "4 spectra: 3 YES, 0 NO, 1 without an answer" in text
+
+
+def test_a_second_verdict_on_a_spectrum_costs_no_other(faulty):
+    records = json.loads(faulty("b.fits", "twice", "--json"))["spectra"]
+    assert [record["answer"] for record in records] == ["YES"] * 4
+
+
+def test_a_fault_at_the_only_spectrum_is_told(here, monkeypatch):
+    monkeypatch.setattr(inspect_module, "load_vetter", lambda _: Faulty("a.fits", "raises"))
+    text = run(write_sdss(here / "a.fits"), "--task", "cv")
+    assert "cataclysmic variable? error" in text
+    assert "ZeroDivisionError: no continuum" in text
+
+
+def test_a_progress_bar_stands_on_standard_error_where_a_person_looks(here):
+    paths = [str(write_sdss(here / f"{name}.fits")) for name in "abcd"]
+    terminal = {**WIDE, "FORCE_COLOR": "1", "TERM": "xterm"}
+    watched = CliRunner().invoke(app, [*paths, "--task", "cv", "--json"], env=terminal)
+    assert "reading" in watched.stderr
+    assert "vetting" in watched.stderr
+    assert len(json.loads(watched.stdout)["spectra"]) == 4
+    few = CliRunner().invoke(app, [*paths[:3], "--task", "cv", "--json"], env=terminal)
+    assert few.stderr == ""
+    logged = CliRunner().invoke(app, [*paths, "--task", "cv", "--json"], env=WIDE)
+    assert logged.stderr.strip() == ""
+
+
+def test_an_empty_folder_beside_a_good_file_is_left_out(here):
+    (here / "empty").mkdir()
+    text = run(write_sdss(here / "a.fits"), here / "empty", "--task", "cv")
+    assert "1 spectra: 0 YES, 1 NO" in text
+    assert f"{here / 'empty'}: the folder holds no files" in text
+
+
+def test_a_file_named_twice_is_vetted_once(here):
+    path = write_sdss(here / "a.fits")
+    found = json.loads(run(path, here / "b", path, here, "--task", "cv", "--json"))
+    assert [record["file"] for record in found["spectra"]] == [str(path)]
+
+
+def test_what_is_left_out_is_told_with_the_option_that_helps(here):
+    write_sdss(here / "a.fits")
+    rows = "\n".join(f"{wave},{1 + wave % 7 / 100}" for wave in range(4000, 9000, 2))
+    (here / "b.csv").write_text(f"wavelength,flux\n{rows}\n")
+    text = run(here / "a.fits", here / "b.csv", "--task", "cv")
+    (line,) = [line for line in text.splitlines() if "b.csv" in line]
+    assert "air or in vacuum" in line
+    assert "--medium" in line
+    assert "2 spectra: " in run(here / "a.fits", here / "b.csv", "--task", "cv", "--medium", "air")
 
 
 def test_an_empty_folder_is_told(here):

@@ -85,7 +85,44 @@ def test_a_run_folder_is_scored_and_keeps_its_results(run_folder, capsys, monkey
 
 def test_json_is_what_the_file_holds(run_folder, capsys):
     assert call("score", run_folder, "--json") == 0
-    assert json.loads(capsys.readouterr().out) == json.loads((run_folder / "results.json").read_text())
+    printed = json.loads(capsys.readouterr().out)
+    assert not (run_folder / "results.json").exists()  # the folder may be another's, and read-only
+    assert call("score", run_folder, "--json", "--out", run_folder / "results.json") == 0
+    assert printed == json.loads((run_folder / "results.json").read_text())
+
+
+def test_results_never_replace_what_is_scored(run_folder, split_folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    split, _ = choose_split(str(split_folder))
+    answers = write_csv(tmp_path / "answers.csv", split)
+    log = run_folder / "predictions.jsonl"
+    for out, *arguments in (
+        ("answers.csv", answers, "--split", split_folder),
+        (log, log, "--split", split_folder),
+        (log, run_folder),
+        (run_folder / "traces" / "results.json", run_folder),
+        (run_folder, run_folder),
+    ):
+        before = {path: path.read_bytes() for path in (answers, log)}
+        assert call("score", *arguments, "--out", out) == 2
+        assert "in the place of what is scored" in capsys.readouterr().err
+        assert before == {path: path.read_bytes() for path in (answers, log)}
+    assert call("score", run_folder, "--out", run_folder / "results.json") == 0
+
+
+def test_rows_left_out_are_said(run_folder, split_folder, tmp_path, capsys):
+    first, *_ = (run_folder / "predictions.jsonl").read_text().splitlines()
+    failed = json.loads(first) | {"answer": None, "outcome": "error"}
+    other = json.loads(first) | {"id": "elsewhere", "task": "wd"}
+    log = tmp_path / "resumed.jsonl"
+    whole = (run_folder / "predictions.jsonl").read_text()
+    log.write_text(f"{json.dumps(failed)}\n{json.dumps(other)}\n{whole}")
+    assert call("score", log, "--split", split_folder) == 2
+    assert "ids that are not in the split (1): elsewhere" in capsys.readouterr().err
+    assert call("score", log, "--split", split_folder, "--task", "CV") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "Errors tried again: 1;" in printed
+    assert "Rows of other tasks left out: 1." in printed
 
 
 def test_a_file_scores_as_the_run_with_the_same_answers(run_folder, split_folder, tmp_path, capsys):

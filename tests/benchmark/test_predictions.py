@@ -1,6 +1,9 @@
 """Prediction lines, files made elsewhere, and matching them with a split."""
 
+import csv as csv_module
 import json
+import os
+import threading
 
 import numpy as np
 import pandas as pd
@@ -200,7 +203,7 @@ def test_csv_as_spreadsheets_write_it(tmp_path):
     (tmp_path / "a.csv").write_bytes(text.encode())
     file = read_foreign_predictions(tmp_path / "a.csv")
     assert [(r.place, r.prediction.id, r.prediction.answer) for r in file.rows] == [
-        ("line 3", "a", "YES"),
+        ("line 2", "a", "YES"),
         ("line 5", "007", "NO"),
     ]
     (tmp_path / "a.tsv").write_text("id\ttask\tanswer\na\tcv\tYES\n")
@@ -218,8 +221,8 @@ def test_csv_as_spreadsheets_write_it(tmp_path):
         (b'{"id": "a", "verdict": "YES"}\n', "missing columns: task, answer"),
         (b"id,task,answer,answer\na,cv,YES,NO\n", "twice"),
         (b'[{"id": "a", "task": "cv", "answer": "YES"}]', "JSON list"),
-        (b'{"id": "a", "task": "cv", "answer": "YES"}\n{"id": \n', "line 2"),
-        (b'{"id": "a", "task": "cv", "answer": "YES"}\n7\n', "not a JSON object"),
+        (b'{\n "id": "a",\n "task": "cv"\n}\n', "no line is a JSON object"),
+        (b",,,\n,,,\n", "empty cells only"),
         ("id,task,answer\na,cv,YES\n".encode("utf-16"), "not a text file"),
         ("id,task,answer\na,cv,YES\n".encode("utf-16-le"), "not a text file"),
         (b"id,task,answer\n\xe9,cv,YES\n", "not a text file"),
@@ -251,6 +254,7 @@ def test_a_whole_file_matches_in_the_order_of_the_split(tmp_path):
 
 
 def test_every_kind_of_fault_comes_in_one_message(tmp_path):
+    split = Split("made", "1", (*SPLIT.candidates, candidate("e", "cs"), candidate("f", "cs")), {})
     path = csv(
         tmp_path / "a.csv",
         [
@@ -269,10 +273,10 @@ def test_every_kind_of_fault_comes_in_one_message(tmp_path):
         ],
     )
     with pytest.raises(UserError) as caught:
-        match(read_foreign_predictions(path), SPLIT)
+        match(read_foreign_predictions(path), split)
     message = str(caught.value)
     for line in (
-        "candidates without a row (2): cs c, cs d",
+        "candidates without a row (2): cs e, cs f",  # c and d have rows, whose own faults are told below
         "badly spelled answers (1): 'MAYBE' (line 2)",
         "candidates with rows that contradict each other (1): cv b (line 3, line 5)",
         "ids that belong to another task (1): c is cs, not cv (line 6)",
@@ -297,7 +301,117 @@ def test_values_that_are_not_allowed_are_faults(tmp_path):
     ((kind, places),) = file.faults.items()
     assert kind == "rows with a value that is not allowed"
     assert [place[-8:] for place in places] == ["(line 2)", "(line 3)", "(line 4)"]
-    assert places[0].startswith("p_yes ")
+    assert places[0].startswith("p_yes '1.5': ")
+    assert places[1].startswith("answer NO does not go with outcome abstained ")
+
+
+def test_a_row_with_a_wrong_value_is_not_a_missing_row_too(tmp_path):
+    rows = [(*row, "2" if row[0] in "ab" else "0.5") for row in ALL]
+    path = csv(tmp_path / "a.csv", rows, header="id,task,answer,p_yes")
+    with pytest.raises(UserError, match=r"value that is not allowed \(2\)") as caught:
+        match(read_foreign_predictions(path), SPLIT)
+    assert "without a row" not in str(caught.value)
+    assert caught.value.fix == "correct the rows"
+    path = csv(tmp_path / "all.csv", [(*row, "2") for row in ALL], header="id,task,answer,p_yes")
+    with pytest.raises(UserError, match=r"value that is not allowed \(4\)") as caught:
+        match(read_foreign_predictions(path), SPLIT)
+    assert caught.value.fix == "correct the rows"  # the ids do fit
+
+
+def test_an_open_quote_is_told_where_it_opens_and_no_split_is_blamed(tmp_path):
+    (tmp_path / "a.csv").write_text('id,task,answer\n"a,cv,YES\nb,cv,NO\nc,cs,YES\nd,cs,NO\n')
+    with pytest.raises(
+        UserError, match="line 2 has 1 of 3 and runs to line 5: is a quote left open"
+    ) as caught:
+        match(read_foreign_predictions(tmp_path / "a.csv"), SPLIT)
+    assert caught.value.fix == "correct the rows; add the missing rows"
+
+
+def test_broken_lines_of_json_come_in_one_message_with_the_other_faults(tmp_path):
+    good = [json.dumps(dict(zip(("id", "task", "answer"), row, strict=True))) for row in ALL]
+    (tmp_path / "a.jsonl").write_text("\n".join([good[0], '{"id": ', *good[1:], "7", good[0][:-6] + '"NO"}']))
+    with pytest.raises(UserError) as caught:
+        match(read_foreign_predictions(tmp_path / "a.jsonl"), SPLIT)
+    assert "lines that are not a JSON object (2): " in str(caught.value)
+    assert "(line 2), 7 (line 6)" in str(caught.value)
+    assert "contradict each other (1): cv a (line 1, line 7)" in str(caught.value)
+    assert "without a row" not in str(caught.value)
+
+
+@pytest.mark.parametrize("opened", ["", '"'])
+def test_a_long_cell_is_read_and_a_longer_quote_is_told(tmp_path, opened):
+    limit = csv_module.field_size_limit()
+    long = "x" * (2 * limit)
+    rows = [(*row, long if row[0] == "a" else "") for row in ALL[:3]] + [(f"{opened}d", "cs", "NO", long)]
+    file = read_foreign_predictions(csv(tmp_path / "a.csv", rows, header="id,task,answer,output"))
+    assert file.ignored_columns == ("output",)
+    if opened:
+        assert [len(places) for places in file.faults.values()] == [1]
+    else:
+        assert match(file, SPLIT).missing == 0
+    assert csv_module.field_size_limit() == limit
+
+
+def test_one_row_without_an_outcome_leaves_the_file_undeclared(tmp_path):
+    header = "id,task,answer,outcome"
+    for outcomes, undeclared in ((["answered", "", "answered"], True), (["answered"] * 3, False)):
+        rows = [(*row, outcome) for row, outcome in zip(ALL, outcomes, strict=False)]
+        file = read_foreign_predictions(csv(tmp_path / "a.csv", rows, header=header))
+        assert file.outcomes_undeclared is undeclared
+
+
+def test_rows_of_other_tasks_are_left_out_where_one_is_asked_for(tmp_path):
+    rows = [(*row, "") for row in ALL] + [("w", "wd", "YES", "7")]  # not even its wrong value matters
+    path = csv(tmp_path / "a.csv", rows, header="id,task,answer,p_yes")
+    matched = match(read_foreign_predictions(path, "cv"), SPLIT.select(part="test", task="cv"))
+    assert [(p.id, p.answer) for p in matched.predictions] == [("a", "YES"), ("b", "NO")]
+    assert matched.other_tasks == 3
+
+
+def test_rows_with_one_answer_and_unlike_figures_contradict_each_other(tmp_path):
+    rows = [(*row, "0.5") for row in ALL] + [(*ALL[0], "0.9")]
+    path = csv(tmp_path / "a.csv", rows, header="id,task,answer,p_yes")
+    with pytest.raises(UserError, match=r"contradict each other \(1\): cv a \(line 2, line 6\)"):
+        match(read_foreign_predictions(path), SPLIT)
+
+
+def log_line(name, task, answer=None, outcome="answered"):
+    return Prediction(id=name, task=task, answer=answer, outcome=outcome).model_dump(mode="json")
+
+
+def test_in_the_log_of_a_resumed_run_the_later_try_counts(tmp_path):
+    lines = [log_line("a", "cv", None, "error"), *(log_line(*row) for row in ALL)]
+    matched = match(read_foreign_predictions(jsonl(tmp_path / "a.jsonl", lines)), SPLIT)
+    assert [p.outcome.value for p in matched.predictions] == ["answered"] * 4
+    assert (matched.superseded, matched.repeated) == (1, 0)
+    assert not matched.outcomes_undeclared
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [log_line("a", "cv", "NO"), log_line("a", "cv", "YES")],  # no error was tried again
+        [log_line("a", "cv", "NO"), log_line("a", "cv", None, "error")],
+        [log_line("a", "cv", None, "error") | {"note": ""}, log_line("a", "cv", "YES")],  # no log of ours
+    ],
+)
+def test_other_rows_of_one_candidate_contradict_each_other(tmp_path, lines):
+    path = jsonl(tmp_path / "a.jsonl", [*lines, *(log_line(*row) for row in ALL[1:])])
+    with pytest.raises(UserError, match="contradict each other"):
+        match(read_foreign_predictions(path), SPLIT)
+
+
+def test_a_pipe_is_read_from_its_start(tmp_path):
+    pd.DataFrame(ALL, columns=["id", "task", "answer"]).to_parquet(tmp_path / "a.parquet")
+    for content in (csv(tmp_path / "a.csv", ALL).read_bytes(), (tmp_path / "a.parquet").read_bytes()):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+        writer.start()
+        file = read_foreign_predictions(pipe)
+        writer.join()
+        pipe.unlink()
+        assert match(file, SPLIT).missing == 0
 
 
 def test_partial_admits_missing_and_badly_spelled_and_says_so(tmp_path):

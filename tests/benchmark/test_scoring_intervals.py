@@ -132,6 +132,14 @@ def test_tasks_that_share_objects_vary_together():
     assert abs(np.corrcoef(metrics(apart).f1.T)[0, 1]) < 0.06
 
 
+def test_beta_draws_of_two_tasks_are_independent():
+    cells = (12, 1, 3, 60)
+    draws, methods = draw_tables(rows_of([cells, cells]), resamples=4000)
+    assert methods == ("beta", "beta")
+    for cell in (TP, FP):
+        assert abs(np.corrcoef(draws[..., cell].T)[0, 1]) < 0.06  # of independent draws, 4σ is 0.063
+
+
 def test_order_of_rows_and_names_of_objects_change_nothing():
     rng = np.random.default_rng(5)
     rows = rows_of([(30, 20, 15, 140), (5, 3, 2, 60)], objects=rng.integers(0, 120, size=275))

@@ -74,3 +74,14 @@ def test_readme_leads_with_the_two_commands() -> None:
     assert first_block is not None
     assert "make demo" in first_block[1]
     assert "make test" in first_block[1]
+
+
+def test_every_page_of_the_guide_is_linked_from_the_readme() -> None:
+    linked = set(LINK.findall((REPOSITORY / "README.md").read_text(encoding="utf-8")))
+    assert {f"docs/{page.name}" for page in (REPOSITORY / "docs").glob("*.md")} <= linked
+
+
+def test_every_design_page_is_linked_from_its_index() -> None:
+    index = REPOSITORY / "docs" / "design" / "README.md"
+    linked = set(LINK.findall(index.read_text(encoding="utf-8")))
+    assert {page.name for page in index.parent.glob("*.md")} - {"README.md"} <= linked

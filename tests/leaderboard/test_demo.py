@@ -1,16 +1,114 @@
 import csv
+import fcntl
+import json
+import shlex
 import time
+from dataclasses import replace
 
 import pytest
 
 from specvi_benchmark.cli.main import main
+from specvi_benchmark.features import choose_shift
 from specvi_benchmark.splits.io import find_split
+from specvi_benchmark.views import render
+from specvi_leaderboard.cli.demo import MARK, _show_one
 
 
 def demo(out):
     with pytest.raises(SystemExit) as caught:
         main(["demo", "--out", str(out)])
     assert caught.value.code == 0
+
+
+def refused(out, capsys):
+    """Run the demo where it can't go on; return what it says."""
+    with pytest.raises(SystemExit) as caught:
+        main(["demo", "--out", str(out)])
+    assert caught.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder, with a blank in its name, in which the demo has run."""
+    out = tmp_path_factory.mktemp("demo") / "my demo"
+    demo(out)
+    return out
+
+
+def make_old(folder):
+    """Make a run look as if an earlier version of `rules` had made it."""
+    path = folder / "run.json"
+    record = json.loads(path.read_text())
+    record["config"]["rules_version"] = 0
+    path.write_text(json.dumps(record))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spoil", ["version", "record"])
+def test_a_run_of_another_version_is_made_afresh_and_said(made, capsys, spoil):
+    folder = made / "runs" / "rules"
+    before = json.loads((folder / "run.json").read_text())
+    if spoil == "version":
+        make_old(folder)
+    else:
+        (folder / "run.json").write_text("{}")
+    other = (made / "runs" / "always-no" / "run.json").read_bytes()
+    capsys.readouterr()
+    demo(made)
+    assert "rules: run afresh, the earlier run is of another version" in capsys.readouterr().out
+    after = json.loads((folder / "run.json").read_text())
+    assert after["config"] == before["config"]
+    assert after["counts"] == before["counts"]
+    assert (made / "runs" / "always-no" / "run.json").read_bytes() == other
+    demo(made)
+    assert "run afresh" not in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_run_that_is_not_the_demos_or_is_in_use_is_never_replaced(made, capsys):
+    folder = made / "runs" / "rules"
+    log = (folder / "predictions.jsonl").read_bytes()
+    with (folder / ".lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "another process" in refused(made, capsys)
+    record = (folder / "run.json").read_bytes()
+    make_old(folder)
+    (folder / MARK).unlink()
+    try:
+        assert "another run" in refused(made, capsys)
+        assert (folder / "predictions.jsonl").read_bytes() == log
+        assert not (folder / MARK).exists()
+    finally:
+        (folder / MARK).touch()
+        (folder / "run.json").write_bytes(record)
+
+
+@pytest.mark.slow
+def test_what_to_do_next_can_be_pasted_into_a_shell(made, capsys):
+    capsys.readouterr()
+    demo(made)
+    lines = [shlex.split(line) for line in capsys.readouterr().out.split("Next:")[1].splitlines()]
+    assert ["score", str(made / "runs" / "rules")] in [words[1:] for words in lines]
+    assert [
+        *("leaderboard", "build", f"{made / 'runs'}/*"),
+        *("--out", str(made / "site")),
+    ] in [words[1:] for words in lines]
+
+
+@pytest.mark.slow
+def test_the_picture_is_in_the_frame_of_the_evidence(made, tmp_path, capsys):
+    split = find_split("mini").select(part="test")
+    candidate, shift = next(
+        (c, shift)
+        for c in split.candidates
+        if c.truth == "YES" and (shift := choose_shift(c.redshift, c.task.frame)).redshift != 0
+    )
+    _show_one(replace(split, candidates=(candidate,)), made / "runs" / "rules", tmp_path / "one.png")
+    picture = (tmp_path / "one.png").read_bytes()
+    assert picture == render(candidate.spectrum, redshift=shift.redshift).png
+    assert picture != render(candidate.spectrum).png
+    assert candidate.task.question in capsys.readouterr().out
 
 
 @pytest.mark.slow

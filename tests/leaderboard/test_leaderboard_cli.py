@@ -58,6 +58,28 @@ def test_build_dates_the_page_only_when_told(make_run, tmp_path, capsys):
     run, site = make_run("reader", 9, 4), tmp_path / "site"
     call(capsys, "leaderboard", "build", run, "--out", site, "--date", "2026-03-01")
     assert "2026-03-01" in (site / "index.html").read_text()
-    code, _, err = call(capsys, "leaderboard", "build", run, "--out", site, "--date", "1st of March")
-    assert code == 2
-    assert "YYYY-MM-DD" in err
+    for wrong in ("1st of March", "20260301", "2026-W09-7", "2026-3-1", "2026-02-30"):
+        code, _, err = call(capsys, "leaderboard", "build", run, "--out", site, "--date", wrong)
+        assert code == 2
+        assert "YYYY-MM-DD" in err
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "100"])
+def test_a_narrow_terminal_keeps_every_name_and_whole_numbers(
+    make_run, tmp_path, capsys, monkeypatch, columns
+):
+    monkeypatch.setenv("COLUMNS", columns)
+    run = make_run("a-reader-of-spectra", 9, 4)
+    _, out, _ = call(capsys, "leaderboard", "build", run, "--out", tmp_path / "site")
+    table = out.split("Rule:")[0]
+    assert "…" not in table
+    assert "0.720" in table
+    assert "always-yes" in table.replace("\n", "")
+    # A folded name stands in pieces below one another, in a column that starts where `system` does.
+    lines = table.splitlines()
+    start = next(line.index("system") for line in lines if "system" in line)
+    folded = "".join(line[start:].split("  ")[0].split(" ")[0] for line in lines)
+    assert "a-reader-of-spectra" in folded
+    by_task = " CV " in table
+    assert by_task != ("table.csv holds them" in " ".join(table.split()))
+    assert by_task == (int(columns) > 60)

@@ -1,7 +1,8 @@
 """Open survey spectra, vet them, and show verdict, evidence and picture."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +23,11 @@ app = typer.Typer(add_completion=False)
 
 EVIDENCE_WIDTH = 110
 """Characters of evidence in a row of the table; the whole stands in ``--json`` and for a single spectrum."""
+
+EMPTY_FOLDER = "the folder holds no files"
+
+FEW = 3
+"""Up to so many files or spectra no progress bar is worth its flicker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,7 @@ def inspect(
     if asked is None or system is None:
         _print_info(opened, left_out, json_=json_)
     else:
-        inspected = [_vet(one, asked, system, pictures, save_views) for one in opened]
+        inspected = _vet_all(opened, asked, system, pictures, save_views)
         if json_:
             _print_json(
                 {"task": asked.key, "vetter": vetter}, [_verdict_record(one) for one in inspected], left_out
@@ -135,53 +141,98 @@ def inspect(
 def _open_all(
     files: Sequence[Path], row: int | None, medium: Medium | None
 ) -> tuple[list[Opened], list[LeftOut]]:
-    """Read every file; a single file that can't be read raises, one of several is left out."""
-    paths = list(_spread(files))
+    """Read every file; a single file or folder that can't be read raises, one of several is left out."""
     opened: list[Opened] = []
     left_out: list[LeftOut] = []
-    for path in paths:
-        try:
-            reading = _read(path, row, medium)
-        except UserError as error:
-            if paths == list(files) and len(paths) == 1:
-                raise
-            left_out.append(LeftOut(str(path), error.what + (f": {error.got}" if error.got else "")))
-            continue
-        left_out += [LeftOut(f"{path} row {skipped.row}", skipped.reason) for skipped in reading.skipped]
-        opened += [
-            Opened(path, number, len(reading.rows), spectrum, reading.notes)
-            for number, spectrum in zip(reading.rows, reading.spectra, strict=True)
-        ]
+    paths: list[Path] = []
+    for path in dict.fromkeys(files):
+        found = _spread(path)
+        if not found and len(files) == 1:
+            raise UserError(EMPTY_FOLDER, where=path)
+        paths += found
+        left_out += [] if found else [LeftOut(str(path), EMPTY_FOLDER)]
+    with _bar("reading", len(paths)) as advance:
+        for path in dict.fromkeys(paths):
+            try:
+                reading = _read(path, row, medium, alone=[path] == list(files))
+            except UserError as error:
+                if [path] == list(files):
+                    raise
+                left_out.append(LeftOut(str(path), _in_one_line(error)))
+            else:
+                left_out += [
+                    LeftOut(f"{path} row {skipped.row}", skipped.reason) for skipped in reading.skipped
+                ]
+                opened += [
+                    Opened(path, number, len(reading.rows), spectrum, reading.notes)
+                    for number, spectrum in zip(reading.rows, reading.spectra, strict=True)
+                ]
+            advance()
     return opened, left_out
 
 
-def _spread(files: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files, and every file below the folders in order of name."""
-    for path in files:
-        if not path.is_dir():
-            yield path
-            continue
-        found = sorted(item for item in path.rglob("*") if item.is_file() and not item.name.startswith("."))
-        if not found:
-            raise UserError("the folder holds no files", where=path)
-        yield from found
+def _in_one_line(error: UserError) -> str:
+    """Return what is wrong, what was found, and what to do about it."""
+    told = error.what + (f": {error.got}" if error.got else "")
+    return " ".join((told + (f" ({error.fix})" if error.fix else "")).split())
 
 
-def _read(path: Path, row: int | None, medium: Medium | None) -> Reading:
-    """Read a whole file, or one row of it."""
+def _spread(path: Path) -> list[Path]:
+    """Return the file itself, or every file below a folder in order of name."""
+    if not path.is_dir():
+        return [path]
+    return sorted(item for item in path.rglob("*") if item.is_file() and not item.name.startswith("."))
+
+
+@contextmanager
+def _bar(words: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on standard error while there is more than a little to do; yield its step."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=total <= FEW) as progress:
+        line = progress.add_task(words, total=total)
+        yield lambda: progress.advance(line)
+
+
+def _read(path: Path, row: int | None, medium: Medium | None, *, alone: bool) -> Reading:
+    """Read a whole file, or one row of it; among several files a medium is for those that do not say."""
+    if medium is not None and not alone:
+        try:
+            return _read(path, row, None, alone=True)
+        except UserError:  # perhaps for want of the medium; if not, reading with it says what is wrong
+            pass
     if row is None:
         return read_spectra(path, medium=medium)
     spectrum = read_spectrum(path, row, medium=medium)
     return Reading(spectrum.format, (spectrum,), (row,), ())
 
 
-def _vet(one: Opened, task: Task, vetter: Vetter, pictures: Path, save_views: Path | None) -> Inspected:
+def _vet_all(
+    opened: Sequence[Opened], task: Task, vetter: Vetter, pictures: Path, save_views: Path | None
+) -> list[Inspected]:
+    """Ask the question of every spectrum; a fault of the vetter costs the spectrum it happened at, no more."""
+    from specvi_benchmark.runs.runner import verdicts
+
+    asked = {f"{one.path}#{one.row}": one for one in opened}
+    questions = [
+        Question(key, task, one.spectrum, one.spectrum.claims.redshift) for key, one in asked.items()
+    ]
+    inspected: dict[str, Inspected] = {}
+    with _bar("vetting", len(questions)) as advance:
+        for verdict in verdicts(vetter, questions):
+            inspected[verdict.id] = _pictured(asked[verdict.id], task, verdict, pictures, save_views)
+            advance()
+    return [inspected[key] for key in asked]  # a vetter may answer in any order
+
+
+def _pictured(
+    one: Opened, task: Task, verdict: Verdict, pictures: Path, save_views: Path | None
+) -> Inspected:
     from specvi_benchmark.files import write_bytes
     from specvi_benchmark.views import render
 
-    redshift = one.spectrum.claims.redshift
-    (verdict,) = vetter.vet([Question(f"{one.path}#{one.row}", task, one.spectrum, redshift)])
-    shift = choose_shift(redshift, task.frame)
+    shift = choose_shift(one.spectrum.claims.redshift, task.frame)
     view = render(one.spectrum, redshift=shift.redshift)
     name = f"{one.path.name.split('.')[0]}-{one.row}-{task.key}"
     picture = pictures / f"{name}-{view.pixel_sha256[:8]}.png"

@@ -64,7 +64,10 @@ def score(
     figures: Annotated[Path | None, typer.Option(help="Folder to draw figures into, as SVG.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print results.json instead of tables.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Where to write results.json. Default: into the run folder.")
+        Path | None,
+        typer.Option(
+            help="Where to write results.json. Default: into the run folder, unless --json prints it."
+        ),
     ] = None,
 ) -> None:
     """Score TARGET: every count, four metrics with 95 % intervals, the macro average of each track."""
@@ -77,6 +80,8 @@ def score(
     from specvi_benchmark.scoring.results import write_results
 
     is_run = target.is_dir()
+    if out:
+        _refuse_to_overwrite(out, target)
     if is_run:
         if part or task:
             raise UserError(
@@ -101,7 +106,7 @@ def score(
     )
     beyond = beyond_accuracy(matched, asked)
     results = score_matched(matched).model_copy(update={"beyond": beyond.sections})
-    written = out or (target / RESULTS_FILE if is_run else None)
+    written = out or (target / RESULTS_FILE if is_run and not json_ else None)
     if written:
         write_results(written, results)
     more = _write_more(results, beyond, csv, figures)
@@ -119,6 +124,19 @@ def score(
         typer.echo(f"Next: specvi leaderboard build {target}")
     else:
         typer.echo(f"Next, a baseline to compare with: specvi run --vetter rules --split {split}")
+
+
+def _refuse_to_overwrite(out: Path, target: Path) -> None:
+    """Raise where the results would replace the answers they come from, or another part of the run."""
+    place, answers = out.resolve(), target.resolve()
+    if place == answers or (answers in place.parents and place != answers / RESULTS_FILE):
+        raise UserError(
+            "the results would stand in the place of what is scored",
+            where="--out",
+            expected=f"a file elsewhere, or {RESULTS_FILE} of the run folder",
+            got=out,
+            fix="name another file",
+        )
 
 
 def _write_more(results: "Results", beyond: "Beyond", csv: Path | None, figures: Path | None) -> list[Path]:
@@ -149,8 +167,9 @@ def _match_file(
             where=path,
             fix="name the split: --split mini, a split folder, or an official parquet file",
         )
-    chosen, _ = choose_split(split, part, get_task(task).key if task else None)
-    return match_file(path, chosen, allow_partial=allow_partial)
+    key = get_task(task).key if task else None
+    chosen, _ = choose_split(split, part, key)
+    return match_file(path, chosen, key, allow_partial=allow_partial)
 
 
 def _report(results: "Results", matched: "MatchedPredictions") -> Iterator["Table | str"]:
@@ -247,6 +266,10 @@ def _flags(results: "Results", matched: "MatchedPredictions") -> Iterator[str]:
         yield "[bold red]Several parts in one score:[/] one of them may have been trained on."
     if matched.repeated:
         yield f"{matched.repeated} rows repeat an earlier one and were left out."
+    if matched.superseded:
+        yield f"Errors tried again: {matched.superseded}; the later row counts, as in the run itself."
+    if matched.other_tasks:
+        yield f"Rows of other tasks left out: {matched.other_tasks}."
     if matched.ignored_columns:
         yield f"Columns ignored: {escape(', '.join(matched.ignored_columns))}."
 

@@ -48,9 +48,11 @@ def match_log(folder: Path, split: Split, *, allow_partial: bool = False) -> Mat
     )
 
 
-def match_file(path: Path, split: Split, *, allow_partial: bool = False) -> MatchedPredictions:
-    """Read a file of answers, made anywhere, against a split."""
-    return match(read_foreign_predictions(path), split, allow_partial=allow_partial)
+def match_file(
+    path: Path, split: Split, task: str | None = None, *, allow_partial: bool = False
+) -> MatchedPredictions:
+    """Read a file of answers, made anywhere, against a split; with ``task``, its key, no row of another."""
+    return match(read_foreign_predictions(path, task), split, allow_partial=allow_partial)
 
 
 def score_matched(matched: MatchedPredictions) -> Results:

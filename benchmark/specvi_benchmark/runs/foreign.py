@@ -3,7 +3,8 @@
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet
 from pydantic import ValidationError
 
-from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import parse_json, read_text
+from specvi_benchmark.errors import UserError, examples
+from specvi_benchmark.files import parse_json
 from specvi_benchmark.runs.predictions import Prediction
 from specvi_benchmark.tasks import get_task
 from specvi_benchmark.vetting import ANSWERS, Outcome
@@ -21,6 +22,7 @@ from specvi_benchmark.vetting import ANSWERS, Outcome
 NEEDED = ("id", "task", "answer")
 FURTHER = tuple(name for name in Prediction.model_fields if name not in NEEDED)
 _EXAMPLE = '{"id": "…", "task": "cv", "answer": "YES"}'
+_CELL_LIMIT = 2**31 - 1  # characters; a longer limit does not fit the csv module on every platform
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,10 @@ class PredictionFile:
     """What a file says, before it is held against a split.
 
     ``faults`` are rows that name no candidate or break a rule: kind of fault → where, with what was
-    found. ``outcomes_undeclared`` is True where a row has no outcome of its own: a missing answer
-    can then only count as `unparsed`. ``ignored_columns`` had no part in anything.
+    found; ``faulty_ids`` are the ids that such rows name. ``outcomes_undeclared`` is True where a row has
+    no outcome of its own: a missing answer can then only count as `unparsed`. ``ignored_columns`` had no
+    part in anything, ``other_tasks`` rows neither. ``superseded`` rows of a run's log are `error` and were
+    tried again.
     """
 
     where: str
@@ -46,12 +50,16 @@ class PredictionFile:
     faults: Mapping[str, tuple[str, ...]]
     outcomes_undeclared: bool = False
     ignored_columns: tuple[str, ...] = ()
+    faulty_ids: frozenset[str] = frozenset()
+    other_tasks: int = 0
+    superseded: int = 0
 
 
 class _Table(NamedTuple):
     columns: tuple[str, ...]
     rows: list[tuple[str, dict[str, Any]]]  # where, and column → value
-    broken: list[str]
+    broken: Mapping[str, list[str]]  # kind of fault → where, of rows that are no rows
+    is_log: bool = False  # each row has just the fields that a run writes
 
 
 class _RowError(Exception):
@@ -61,11 +69,19 @@ class _RowError(Exception):
         self.found = found
 
 
-def read_foreign_predictions(path: Path) -> PredictionFile:
+def read_foreign_predictions(path: Path, task: str | None = None) -> PredictionFile:
     """Read a file of answers. The format is told by content, not by the file's name.
 
     Answers may be in any case with white space around; an empty one is a missing answer. Tasks may be
     in any official spelling. Columns that `Prediction` knows are used, others are named and ignored.
+    The file is read once and from its start, so that it may be a pipe.
+
+    Parameters
+    ----------
+    path
+        The file.
+    task
+        Key of the only task to read: rows of others are left out, whatever they hold.
 
     Raises
     ------
@@ -76,42 +92,56 @@ def read_foreign_predictions(path: Path) -> PredictionFile:
     table = _read_table(path)
     _check_columns(table, path)
     rows: list[Row] = []
-    faults: dict[str, list[str]] = {}
-    if table.broken:
-        faults["rows that can't be split into the header's columns"] = table.broken
+    faults = {kind: list(places) for kind, places in table.broken.items()}
+    faulty_ids: set[str] = set()
     undeclared = False
+    other_tasks = 0
     for place, cells in table.rows:
         try:
+            if task is not None and _task(cells.get("task")) != task:
+                other_tasks += 1
+                continue
             rows.append(_row(place, cells))
         except _RowError as fault:
             faults.setdefault(fault.kind, []).append(f"{fault.found} ({place})")
+            if _names_candidate(cells.get("id")):
+                faulty_ids.add(_id(cells.get("id")))
         undeclared |= _is_empty(cells.get("outcome"))
+    kept = _last_tries(rows) if table.is_log else rows
     return PredictionFile(
         where=str(path),
-        rows=tuple(rows),
+        rows=tuple(kept),
         faults={kind: tuple(found) for kind, found in faults.items()},
         outcomes_undeclared=undeclared,
         ignored_columns=tuple(name for name in table.columns if name not in Prediction.model_fields),
+        faulty_ids=frozenset(faulty_ids),
+        other_tasks=other_tasks,
+        superseded=len(rows) - len(kept),
     )
+
+
+def _last_tries(rows: Sequence[Row]) -> list[Row]:
+    """Leave out `error` rows of a log that a later row of the same candidate follows, as `specvi run` does."""
+    last = {row.prediction.key: number for number, row in enumerate(rows)}
+    return [
+        row
+        for number, row in enumerate(rows)
+        if row.prediction.outcome is not Outcome.ERROR or last[row.prediction.key] == number
+    ]
 
 
 def _read_table(path: Path) -> _Table:
     try:
-        with path.open("rb") as stream:
-            start = stream.read(4)
+        content = path.read_bytes()  # once: a pipe can't be opened a second time
     except FileNotFoundError:
         raise UserError("no such file", where=path, fix="check the path") from None
     except OSError as error:
         raise UserError("the file can't be read", where=path, got=error.strerror) from None
-    if start == b"PAR1":
-        return _read_parquet(path)
-    text = read_text(path)
+    if content.startswith(b"PAR1"):
+        return _read_parquet(content, path)
+    text = _decode(content, path)
     if not text.strip():
         raise UserError("the file is empty", where=path, expected="a row for each candidate", got="no text")
-    if "\0" in text:
-        raise UserError(
-            "not a text file", where=path, expected="UTF-8 text", got="zero bytes", fix="save as UTF-8"
-        )
     if text.lstrip()[0] == "[":
         raise UserError(
             "one JSON list, not JSON lines",
@@ -120,12 +150,23 @@ def _read_table(path: Path) -> _Table:
             got="[",
             fix="write each element of the list on a line of its own, without commas between",
         )
-    return _read_jsonl(text, path) if text.lstrip()[0] == "{" else _read_csv(text)
+    return _read_jsonl(text, path) if text.lstrip()[0] == "{" else _read_csv(text, path)
 
 
-def _read_parquet(path: Path) -> _Table:
+def _decode(content: bytes, path: Path) -> str:
+    found = "zero bytes"
     try:
-        file = pa.parquet.ParquetFile(path)
+        text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
+        if "\0" not in text:
+            return text
+    except UnicodeDecodeError as error:
+        found = f"byte {error.start} is not UTF-8"
+    raise UserError("not a text file", where=path, expected="UTF-8 text", got=found, fix="save as UTF-8")
+
+
+def _read_parquet(content: bytes, path: Path) -> _Table:
+    try:
+        file = pa.parquet.ParquetFile(pa.BufferReader(content))
         columns = tuple(file.schema_arrow.names)
         used = [name for name in columns if name in Prediction.model_fields]
         cells = file.read(columns=used).to_pylist()
@@ -134,39 +175,81 @@ def _read_parquet(path: Path) -> _Table:
         raise UserError(
             "not a whole parquet file", where=path, got=reason, fix="write or copy the file again"
         ) from None
-    return _Table(columns, [(f"row {number}", row) for number, row in enumerate(cells, start=1)], [])
+    return _Table(columns, [(f"row {number}", row) for number, row in enumerate(cells, start=1)], {})
 
 
 def _read_jsonl(text: str, path: Path) -> _Table:
     rows: list[tuple[str, dict[str, Any]]] = []
+    broken: list[str] = []
     for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
+        if not line.strip():
+            continue
+        try:
             value = parse_json(line, f"{path}, line {number}")
-            if not isinstance(value, dict):
-                raise UserError(
-                    "a line is not a JSON object",
-                    where=f"{path}, line {number}",
-                    expected=_EXAMPLE,
-                    got=line[:60],
-                )
+        except UserError as error:
+            broken.append(f"{error.got} (line {number})")
+            continue
+        if isinstance(value, dict):
             rows.append((f"line {number}", value))
-    return _Table(tuple(dict.fromkeys(name for _, row in rows for name in row)), rows, [])
+        else:
+            broken.append(f"{_short(line.strip())} (line {number})")
+    if not rows:
+        raise UserError(
+            "no line is a JSON object",
+            where=path,
+            expected=f"one object a line, as {_EXAMPLE}",
+            got=examples(broken),
+            fix="write each object on one line of its own",
+        )
+    return _Table(
+        columns=tuple(dict.fromkeys(name for _, row in rows for name in row)),
+        rows=rows,
+        broken={"lines that are not a JSON object": broken} if broken else {},
+        is_log=all(row.keys() == Prediction.model_fields.keys() for _, row in rows),
+    )
 
 
-def _read_csv(text: str) -> _Table:
+def _read_csv(text: str, path: Path) -> _Table:
     header_line = text.lstrip().split("\n", 1)[0]
     delimiter = max(",;\t", key=header_line.count)
-    lines = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
-    filled = ((lines.line_num, cells) for cells in lines if any(cell.strip() for cell in cells))
-    columns = tuple(cell.strip() for cell in next(filled)[1])
+    with _long_cells():
+        lines = list(_csv_lines(text, delimiter))
+    if not lines:
+        raise UserError(
+            "the file is empty", where=path, expected=f"a header: {', '.join(NEEDED)}", got="empty cells only"
+        )
+    columns = tuple(cell.strip() for cell in lines[0][2])
     rows: list[tuple[str, dict[str, Any]]] = []
     broken: list[str] = []
-    for number, cells in filled:
+    for first, last, cells in lines[1:]:
         if len(cells) == len(columns):
-            rows.append((f"line {number}", dict(zip(columns, cells, strict=True))))
+            rows.append((f"line {first}", dict(zip(columns, cells, strict=True))))
         else:
-            broken.append(f"line {number} has {len(cells)} of {len(columns)}")
-    return _Table(columns, rows, broken)
+            quote = f" and runs to line {last}: is a quote left open?" if last > first else ""
+            broken.append(f"line {first} has {len(cells)} of {len(columns)}{quote}")
+    return _Table(
+        columns, rows, {"rows that can't be split into the header's columns": broken} if broken else {}
+    )
+
+
+def _csv_lines(text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the first and last line and the cells of each row that is not blank."""
+    lines = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    first = 1
+    for cells in lines:
+        if any(cell.strip() for cell in cells):
+            yield first, lines.line_num, cells
+        first = lines.line_num + 1
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let a CSV cell be of any length: a column of whole model outputs is common, and ignored."""
+    before = csv.field_size_limit(_CELL_LIMIT)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _check_columns(table: _Table, path: Path) -> None:
@@ -201,10 +284,17 @@ def _row(place: str, cells: Mapping[str, Any]) -> Row:
     try:
         prediction = Prediction.model_validate({"id": candidate, "task": task, "answer": answer, **stated})
     except ValidationError as error:
-        first = error.errors()[0]
-        column = ".".join(str(part) for part in first["loc"])
-        raise _RowError("rows with a value that is not allowed", f"{column} {first['msg']}".strip()) from None
+        raise _RowError("rows with a value that is not allowed", _fault(error)) from None
     return Row(place, prediction, badly_spelled)
+
+
+def _fault(error: ValidationError) -> str:
+    """Return the first fault as ``column value: what is wrong``; a fault of the whole row names its values."""
+    first = error.errors()[0]
+    what = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:
+        return what
+    return f"{'.'.join(str(part) for part in first['loc'])} {_short(repr(first['input']))}: {what}"
 
 
 def _stated(cells: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -219,19 +309,23 @@ def _stated(cells: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value.strip() if isinstance(value, str) else value
 
 
+def _names_candidate(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip())
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _id(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise _RowError("rows without an id", repr(value))
-    return value.strip()
+    if not _names_candidate(value):
+        raise _RowError("rows without an id", _short(repr(value)))
+    return str(value).strip()
 
 
 def _task(value: Any) -> str:
     try:
         return get_task(str(value)).key
     except UserError:
-        raise _RowError("unknown tasks", repr(value)) from None
+        raise _RowError("unknown tasks", _short(repr(value))) from None
 
 
 def _answer(value: Any) -> tuple[str | None, str | None]:
@@ -240,7 +334,11 @@ def _answer(value: Any) -> tuple[str | None, str | None]:
         return None, None
     if isinstance(value, str) and value.strip().upper() in ANSWERS:
         return value.strip().upper(), None
-    return None, repr(value)
+    return None, _short(repr(value))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _is_empty(value: Any) -> bool:

@@ -23,7 +23,8 @@ class MatchedPredictions:
 
     ``missing`` of them stand for absent rows (`error`), ``badly_spelled`` for answers that are neither
     YES nor NO (`unparsed`); both are 0 unless faults were admitted. ``repeated`` rows said the same as
-    an earlier one.
+    an earlier one. Rows of ``other_tasks`` were left out since one task was asked for; ``superseded``
+    `error` rows of a run's log were tried again.
     """
 
     split: Split
@@ -33,6 +34,8 @@ class MatchedPredictions:
     repeated: int
     outcomes_undeclared: bool
     ignored_columns: tuple[str, ...]
+    other_tasks: int = 0
+    superseded: int = 0
 
 
 def match(
@@ -71,7 +74,8 @@ def match(
     found, repeated, faults = _sort_rows(file, split)
     lost = {kind: places for kind, places in faults.items() if not (allow_partial and kind in ADMISSIBLE)}
     if lost:
-        raise _refusal(file, split, lost, len(found), fix_missing)
+        wrong_split = UNKNOWN_ID in faults and len(faults.get(MISSING, ())) == len(split.candidates)
+        raise _refusal(file, split, lost, fix_missing, wrong_split=wrong_split)
     return MatchedPredictions(
         split=split,
         predictions=tuple(
@@ -85,6 +89,8 @@ def match(
         repeated=repeated,
         outcomes_undeclared=file.outcomes_undeclared,
         ignored_columns=file.ignored_columns,
+        other_tasks=file.other_tasks,
+        superseded=file.superseded,
     )
 
 
@@ -94,8 +100,10 @@ def _sort_rows(file: PredictionFile, split: Split) -> tuple[dict[str, Row], int,
     found: dict[str, Row] = {}
     repeated = 0
     faults = {kind: list(places) for kind, places in file.faults.items()}
+    named = set(file.faulty_ids)  # a row that is wrong is told once, not as a missing one too
     for row in file.rows:
         task, name = row.prediction.key
+        named.add(name)
         if name not in task_of:
             faults.setdefault(UNKNOWN_ID, []).append(f"{name} ({row.place})")
         elif task_of[name] != task:
@@ -106,7 +114,7 @@ def _sort_rows(file: PredictionFile, split: Split) -> tuple[dict[str, Row], int,
             else:
                 faults.setdefault(CONFLICT, []).append(f"{task} {name} ({first.place}, {row.place})")
     badly_spelled = [f"{row.badly_spelled} ({row.place})" for row in found.values() if row.badly_spelled]
-    missing = [f"{task} {name}" for name, task in task_of.items() if name not in found]
+    missing = [f"{task} {name}" for name, task in task_of.items() if name not in named]
     return found, repeated, faults | _filled({BADLY_SPELLED: badly_spelled, MISSING: missing})
 
 
@@ -115,14 +123,19 @@ def _filled(faults: Mapping[str, list[str]]) -> dict[str, list[str]]:
 
 
 def _refusal(
-    file: PredictionFile, split: Split, faults: Mapping[str, list[str]], matched: int, fix_missing: str
+    file: PredictionFile,
+    split: Split,
+    faults: Mapping[str, list[str]],
+    fix_missing: str,
+    *,
+    wrong_split: bool,
 ) -> UserError:
     lines = [f"{kind} ({len(places)}): {examples(places)}" for kind, places in faults.items()]
     advice = ["correct the rows"] if faults.keys() - {MISSING} else []
     advice += [fix_missing] if MISSING in faults else []
     if faults.keys() <= ADMISSIBLE:
         advice.append("or score what is there with --allow-partial (missing: error, badly spelled: unparsed)")
-    elif not matched:
+    elif wrong_split:
         advice = ["no row fits: check that this is the split the answers were made for"]
     return UserError(
         "the predictions do not fit the split",

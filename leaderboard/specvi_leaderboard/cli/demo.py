@@ -1,5 +1,6 @@
 """Score the built-in systems on SpecVI-Mini and write a leaderboard to open."""
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 SPLIT = "mini"
 RULES = "rules"
 VETTERS = ("always-yes", "always-no", RULES)
+MARK = ".specvi-demo"
+"""Lies in a run folder that the demo made: only such a run is ever replaced."""
 
 app = typer.Typer()
 
@@ -46,20 +49,22 @@ def demo(
     print_board(board, console)
     _show_one(split, runs / RULES, out / "candidate.png")
     typer.echo(f"\nWrote {page}\nOpen: {page.resolve().as_uri()}\n\nNext:")
-    program = _program()
+    program = shlex.quote(_program())
     typer.echo("  # a spectrum of your own: verdict, evidence, picture")
     typer.echo(f"  {program} inspect FILE --task cv")
     typer.echo("  # every count of one run")
-    typer.echo(f"  {program} score {runs / RULES}")
+    typer.echo(f"  {program} score {shlex.quote(str(runs / RULES))}")
     typer.echo("  # the page again, with runs of your own")
-    typer.echo(f"  {program} leaderboard build {runs}/* --out {out / 'site'}")
+    site = shlex.quote(str(out / "site"))
+    typer.echo(f"  {program} leaderboard build {shlex.quote(str(runs))}/* --out {site}")
 
 
 def _run_all(split: "Split", reference: "SplitReference", runs: Path, console: "Console") -> None:
-    """Run every vetter; what an earlier call finished is kept."""
+    """Run every vetter; what an earlier call finished is kept, unless another version made it."""
     from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
     from rich.progress import Progress as Bar
 
+    from specvi_benchmark.errors import UserError
     from specvi_benchmark.runs.runner import Progress, run
     from specvi_benchmark.vetting import load_vetter
 
@@ -71,19 +76,37 @@ def _run_all(split: "Split", reference: "SplitReference", runs: Path, console: "
             def report(progress: Progress, line: TaskID = line) -> None:
                 bar.update(line, completed=progress.done)
 
-            run(load_vetter(name), name, split, reference, runs / name, report=report)
+            folder, vetter = runs / name, load_vetter(name)
+            _mark(folder)
+            try:
+                run(vetter, name, split, reference, folder, report=report)
+            except UserError as error:
+                if not (folder / MARK).exists() or "another process" in error.what:
+                    raise
+                said = f"{name}: run afresh, the earlier run is of another version ({error.what})"
+                console.print(said, markup=False, soft_wrap=True)
+                shutil.rmtree(folder)
+                _mark(folder)
+                run(vetter, name, split, reference, folder, report=report)
+
+
+def _mark(folder: Path) -> None:
+    """Make the run folder and mark it as the demo's own; a folder that holds something stays as it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not any(folder.iterdir()):
+        (folder / MARK).touch()
 
 
 def _show_one(split: "Split", run_folder: Path, picture: Path) -> None:
-    """Draw the first positive candidate and say what `rules` made of it, right or wrong."""
+    """Draw the first positive candidate in the frame of its task, and say what `rules` made of it."""
     from specvi_benchmark.files import write_bytes
     from specvi_benchmark.runs.record import TRACES_FILE
+    from specvi_benchmark.splits.pictures import full_view
     from specvi_benchmark.traces import read_traces
-    from specvi_benchmark.views import render
 
     candidate = next(c for c in split.candidates if c.truth == "YES")
     task = candidate.task
-    write_bytes(picture, render(candidate.spectrum).png)
+    write_bytes(picture, full_view(candidate))
     evidence = read_traces(run_folder / TRACES_FILE)[task.key, candidate.id].turns[-1].text
     typer.echo(f"\nOne simulated candidate ({picture}): {task.question} Truth: {candidate.truth}.")
     typer.echo(f"{RULES}: {evidence}")

@@ -51,6 +51,8 @@ def _check_date(date: str | None) -> None:
     if date is None:
         return
     try:
-        Date.fromisoformat(date)
+        strict = Date.fromisoformat(date).isoformat() == date  # 20260301 and 2026-W09-7 are ISO dates too
     except ValueError:
-        raise UserError("not a date", where="--date", expected="YYYY-MM-DD", got=date) from None
+        strict = False
+    if not strict:
+        raise UserError("not a date", where="--date", expected="YYYY-MM-DD", got=date)
