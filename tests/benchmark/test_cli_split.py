@@ -1,4 +1,6 @@
 import json
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -61,6 +63,24 @@ def test_build_without_out_goes_where_the_name_finds_it(capsys, tmp_path):
     assert code == 0
     assert str(tmp_path / "home" / "splits" / "mini") in out.replace("\n", "")
     assert (tmp_path / "home" / "splits" / "mini" / "split.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "argument"), [("mini", "./mini"), ("my split", "'my split'"), ("./mini", "./mini")]
+)
+def test_the_next_line_names_what_was_written(capsys, tmp_path, monkeypatch, folder, argument):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = specvi(capsys, "split", "build", "mini", "--out", folder)
+    assert code == 0
+    assert out.rstrip().endswith(f"Next: specvi run --vetter rules --split {argument}")
+    (named,) = shlex.split(argument)
+    code, out, _ = specvi(capsys, "split", "verify", named)
+    assert code == 0
+    assert out.rstrip().endswith(f"Next: specvi split show {argument}")
+    assert not (tmp_path / "home").exists()  # the folder was read, not SpecVI-Mini of the cache
+    code, out, _ = specvi(capsys, "split", "export", named, "--out", f"{folder} 2")
+    assert code == 0
+    assert shlex.split(out.rstrip().splitlines()[-1])[-1] == str(Path(f"{folder} 2"))
 
 
 def test_building_into_a_full_folder_or_something_unknown_is_refused(capsys, tmp_path):

@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -230,8 +231,84 @@ def test_a_column_of_the_wrong_type_is_refused(tmp_path):
         "c",
         "d",
     ]
-    with pytest.raises(UserError, match="lists of numbers"):
+    with pytest.raises(UserError, match=r"create_kwargs\.flux is list<\w+: string>"):
         read_split(write_rows(tmp_path / "test_cc.parquet", [row]))
+
+
+def set_tool(row, **values):
+    row["extra_info"]["tools_kwargs"]["spectral_visualization_tool"]["create_kwargs"].update(values)
+    return row
+
+
+def set_index(row, index):
+    row["extra_info"]["index"] = index
+    return row
+
+
+def test_numbers_written_as_text_are_refused(tmp_path):
+    row = set_tool(official_row(0), flux=["1.5", "2", "3", "4"])
+    with pytest.raises(UserError, match="type that is not in the schema"):
+        read_split(write_rows(tmp_path / "test_cc.parquet", [row]))
+
+
+def test_ids_that_are_numbers_are_refused(tmp_path):
+    path = write_rows(tmp_path / "test_cc.parquet", [set_index(official_row(0), 7)])
+    with pytest.raises(UserError, match=r"extra_info\.index is int64, not string"):
+        read_split(path)
+
+
+def test_whole_numbers_mean_what_the_same_floats_mean(tmp_path):
+    values = {"flux": [1, 2, 3, 4], "wavelength": [4000, 4001, 4002, 4003], "redshift": 0}
+    floats = {
+        key: [float(v) for v in value] if isinstance(value, list) else 0.0 for key, value in values.items()
+    }
+    whole = write_rows(tmp_path / "a" / "test_cc.parquet", [set_tool(official_row(0), **values)])
+    broken = write_rows(tmp_path / "b" / "test_cc.parquet", [set_tool(official_row(0), **floats)])
+    assert read_split(whole).fingerprint == read_split(broken).fingerprint
+
+
+@pytest.mark.parametrize("index", ["", " ", " a", "a\n"])
+def test_an_id_that_is_empty_or_has_outer_blanks_is_refused(tmp_path, index):
+    path = write_rows(tmp_path / "test_cc.parquet", [official_row(1), set_index(official_row(0), index)])
+    with pytest.raises(UserError, match=r"id is empty or has blanks[\s\S]*test_cc\.parquet, row 1"):
+        read_split(path)
+    with pytest.raises(UserError, match="ids are empty or have blanks"):
+        Split("s", "1", (candidate(0, id=index),), {})
+
+
+@pytest.mark.parametrize("message", [None, {"role": None, "content": "x"}, {"role": "user", "content": None}])
+def test_a_prompt_with_a_null_is_refused(tmp_path, message):
+    rows = [official_row(1), official_row(0, prompt=[*official_row(0)["prompt"], message])]
+    with pytest.raises(UserError, match=r"message of the prompt[\s\S]*row 1"):
+        read_split(write_rows(tmp_path / "test_cc.parquet", rows))
+
+
+def test_images_that_are_empty_in_every_row_are_read(tmp_path):
+    path = write_rows(tmp_path / "test_cc.parquet", [official_row(n, images=[]) for n in range(3)])
+    assert pq.read_schema(path).field("images").type == pa.list_(pa.field("element", pa.null()))
+    split = read_split(path)
+    assert [c.images for c in split.candidates] == [()] * 3
+    assert split.recipe["columns_left_out"] == []
+
+
+def test_spectra_without_a_good_pixel_are_refused_all_in_one_message(tmp_path):
+    dark = [math.nan, math.inf, math.nan, math.nan]
+    rows = [set_tool(official_row(n), flux=dark) if n in {1, 130} else official_row(n) for n in range(140)]
+    for row in rows:
+        row["images"] = []
+    with pytest.raises(UserError, match="no good pixel") as caught:
+        read_split(write_rows(tmp_path / "test_cc.parquet", rows))
+    assert caught.value.where == str(tmp_path / "test_cc.parquet")
+    assert caught.value.got == (
+        "2 without: row 1 (spec-56309-GAC088N20V1_sp08-001.fits), row 130 (spec-56309-GAC088N20V1_sp08-130.fits)"
+    )
+
+
+def test_a_spectrum_without_a_good_pixel_is_not_written(tmp_path):
+    dark = Spectrum([4000.0, 4001.0], [1.0, 2.0], [0.0, 0.0], [True, True], name="n")
+    with pytest.raises(UserError, match=r"no good pixel[\s\S]*1 without: id-0"):
+        write_split(Split("s", "1", (candidate(0, spectrum=dark), candidate(1)), {}), tmp_path / "s")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_damaged_in_the_middle_is_refused(tmp_path):
@@ -298,7 +375,7 @@ def candidates(draw, number):
     images = tuple(draw(st.lists(st.binary(min_size=1, max_size=9), max_size=2)))
     paths = tuple(draw(st.none() | TEXT) for _ in images)
     return Candidate(
-        id=f"{number}{draw(TEXT)}",
+        id=f"{number}{draw(TEXT)}.",
         task=get_task(draw(st.sampled_from(["cv", "cs", "ss", "mg", "wd", "o", "qso"]))),
         track=draw(st.sampled_from(["main", "cross-survey", "cross-task", "extreme"])),
         part=draw(st.sampled_from(["train", "dev", "cal", "test"])),
@@ -461,6 +538,10 @@ def test_changed_counts_in_split_json_are_refused(folder):
         ({"schema_version": 2}, "newer version"),
         ({"schema_version": 0}, "fault"),
         ({"macro_f1": 0.9}, "fault"),
+        ({"files": ["../test_cv.parquet"]}, "files"),
+        ({"files": ["/tmp/test_cv.parquet"]}, "files"),
+        ({"files": ["a\\test_cv.parquet"]}, "files"),
+        ({"files": ["split.json"]}, "files"),
     ],
 )
 def test_another_split_json_is_refused(folder, change, message):
@@ -511,6 +592,85 @@ def test_nothing_is_overwritten_unless_it_is_a_split_and_asked_for(folder):
         write_split(other, folder, replace=True)
 
 
+def test_what_comes_during_the_build_is_never_removed(tmp_path):
+    def picture(candidate):
+        if candidate.id == "id-2":
+            (tmp_path / "s").mkdir()
+            (tmp_path / "s" / "thesis.tex").write_text("x")
+        return PNG
+
+    members = tuple(candidate(n) for n in range(4))
+    for replace in (False, True):
+        with pytest.raises(UserError, match="not empty"):
+            write_split(Split("s", "1", members, {}), tmp_path / "s", picture=picture, replace=replace)
+        assert [path.name for path in tmp_path.iterdir()] == ["s"]
+        assert [path.name for path in (tmp_path / "s").iterdir()] == ["thesis.tex"]
+        shutil.rmtree(tmp_path / "s")
+
+
+def test_a_split_that_gets_another_file_during_the_build_is_not_replaced(folder):
+    before = read_split(folder).fingerprint
+
+    def picture(_):
+        (folder / "thesis.tex").write_text("x")
+        return PNG
+
+    other = Split("s", "2", (candidate(9),), {})
+    for _ in range(2):  # the second time it is there from the start
+        with pytest.raises(UserError, match="not empty"):
+            write_split(other, folder, picture=picture, replace=True)
+        assert read_split(folder).fingerprint == before
+        assert (folder / "thesis.tex").read_text() == "x"
+        assert [path.name for path in folder.parent.iterdir()] == ["s"]
+
+
+def test_a_split_with_a_parquet_file_of_its_owner_is_not_replaced(folder):
+    shutil.copy(folder / "test_cv.parquet", folder / "mine.parquet")
+    with pytest.raises(UserError, match="not empty"):
+        write_split(Split("s", "2", (candidate(9),), {}), folder, replace=True)
+    assert (folder / "mine.parquet").exists()
+
+
+def test_of_two_builds_of_one_folder_the_first_to_finish_stays(tmp_path):
+    first, second = (Split("s", version, (candidate(1),), {}) for version in "12")
+
+    def picture(_):
+        write_split(first, tmp_path / "s")
+        return PNG
+
+    with pytest.raises(UserError, match="not empty"):
+        write_split(second, tmp_path / "s", picture=picture)
+    assert read_split(tmp_path / "s").version == "1"
+
+
+def test_a_file_that_comes_in_place_of_the_folder_stays(tmp_path):
+    def picture(_):
+        (tmp_path / "s").write_text("x")
+        return PNG
+
+    with pytest.raises(UserError, match="not empty"):
+        write_split(Split("s", "1", (candidate(1),), {}), tmp_path / "s", picture=picture)
+    assert (tmp_path / "s").read_text() == "x"
+
+
+def test_an_empty_folder_and_a_link_to_one_are_written_into(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    write_split(Split("s", "1", (candidate(1),), {}), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert read_split(tmp_path / "real").version == "1"
+
+
+def test_a_changed_byte_in_a_page_is_found_by_its_checksum(folder):
+    path = folder / "test_cv.parquet"
+    column = pq.ParquetFile(path).metadata.row_group(0).column(0)  # images: empty, its page is a few bytes
+    content = bytearray(path.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"not a readable parquet file[\s\S]*(?i:crc|checksum)"):
+        read_split(path)
+
+
 def test_an_empty_split_is_not_written(tmp_path):
     with pytest.raises(UserError, match="empty split"):
         write_split(Split("s", "1", (), {}), tmp_path / "s")
@@ -553,6 +713,13 @@ def test_a_kill_while_replacing_leaves_the_old_split(folder):
     assert finished.returncode == 9
     after = read_split(folder)
     assert (after.fingerprint, after.version) == (before.fingerprint, "1")
+    # What the dead process left goes with the next build; what a living one is building stays.
+    (leftover,) = (path for path in folder.parent.iterdir() if path.name != folder.name)
+    assert leftover.name.startswith(".s.")
+    living = folder.parent / leftover.name.replace(f".{leftover.name.split('.')[-3]}.", f".{os.getpid()}.")
+    living.mkdir()
+    write_split(Split("s", "3", before.candidates, {}), folder, replace=True)
+    assert sorted(path.name for path in folder.parent.iterdir()) == sorted([living.name, "s"])
 
 
 def test_what_is_neither_a_name_nor_a_path_is_told(tmp_path):

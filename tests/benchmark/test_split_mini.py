@@ -1,15 +1,18 @@
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import home
 from specvi_benchmark.simulator import KINDS
 from specvi_benchmark.splits import mini
@@ -205,11 +208,20 @@ def test_mini_is_built_once_and_again_for_another_recipe(quick, monkeypatch):
 
 
 def test_what_a_killed_build_left_is_cleared_away(quick):
-    leftover = home() / "splits" / ".mini.0123.tmp"
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    leftover = home() / "splits" / f".mini.{socket.gethostname()}.{dead.pid}.01234567.tmp"
     leftover.mkdir(parents=True)
     (leftover / "test_cv.parquet").write_bytes(b"half")
     find_split("mini")
     assert not leftover.exists()
+
+
+def test_a_path_is_never_taken_for_the_name(quick, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="no such split"):
+        find_split(Path("mini"))
+    assert quick == []
 
 
 RACING = """

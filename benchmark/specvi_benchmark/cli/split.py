@@ -1,5 +1,6 @@
 """Build, check, show, import and export splits."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +39,7 @@ def build(
         write_split(build_mini(), out)
     split = read_split(folder)
     _print_counts(split)
-    _end(folder, f"specvi run --vetter rules --split {out or 'mini'}")
+    _end(folder, f"specvi run --vetter rules --split {_argument(out) if out else 'mini'}")
 
 
 @app.command()
@@ -68,7 +69,7 @@ def verify(split: _Name, json_: _Json = False) -> None:
             )
     require(checks, split)
     if not json_:
-        typer.echo(f"Next: specvi split show {split}")
+        typer.echo(f"Next: specvi split show {shlex.quote(split)}")
 
 
 @app.command()
@@ -91,7 +92,7 @@ def show(split: _Name, json_: _Json = False) -> None:
         typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
     _print_counts(found)
-    typer.echo(f"Next: specvi run --vetter rules --split {split}")
+    typer.echo(f"Next: specvi run --vetter rules --split {shlex.quote(split)}")
 
 
 @app.command()
@@ -114,7 +115,7 @@ def export(
             write_split(found, out, picture=draw, official_names=official_names)
     else:
         write_split(found, out, official_names=official_names)
-    _end(out, f"specvi split verify {out}")
+    _end(out, f"specvi split verify {_argument(out)}")
 
 
 @app.command("import")
@@ -142,7 +143,7 @@ def import_(
     _print_counts(split)
     if left_out := recipe.get("columns_left_out"):
         typer.echo(f"Left out, not in the schema: {', '.join(left_out)}")
-    _end(out, f"specvi split verify {out}")
+    _end(out, f"specvi split verify {_argument(out)}")
 
 
 @contextmanager
@@ -187,6 +188,14 @@ def _rows(counts: "Counts") -> Iterator[tuple[str, ...]]:
         for task, truths in tasks.items():
             yes, whole = truths["YES"], sum(truths.values())
             yield part, task, str(yes), str(whole - yes), str(whole), f"{yes / whole:.0%}"
+
+
+def _argument(path: Path) -> str:
+    """Return a path as a shell takes it, and as no command takes it for an option or a split's name."""
+    from specvi_benchmark.splits.io import NAMED
+
+    text = str(path)
+    return shlex.quote(f"./{text}" if text in NAMED or text.startswith("-") else text)
 
 
 def _end(folder: Path, following: str) -> None:

@@ -1,9 +1,11 @@
 """Splits on disk: folders with ``split.json``, official parquet files, and splits known by name."""
 
+import errno
 import fcntl
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +19,17 @@ from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import home, write_json
 from specvi_benchmark.splits import manifest
 from specvi_benchmark.splits.rows import Picture, to_candidates, to_table
-from specvi_benchmark.splits.schema import OFFICIAL, SCHEMA, missing_paths, official_suffix, surplus_paths
+from specvi_benchmark.splits.schema import (
+    OFFICIAL,
+    SCHEMA,
+    missing_paths,
+    official_suffix,
+    surplus_paths,
+    wrong_types,
+)
 from specvi_benchmark.splits.split import Candidate, Part, Split
+
+NAMED = frozenset({"mini"})  # splits that are found by name; a folder of that name is reached as ./mini
 
 _ROWS_A_GROUP = 100  # 100 spectra are about 10 MB: memory stays flat, and small reads stay small
 _PART_OF_FILE = re.compile(r"(train|dev|cal|test)(?![A-Za-z0-9])")
@@ -35,7 +46,7 @@ def write_split(
     """Write a split as one parquet file per part and task, with ``split.json``.
 
     The folder appears whole: it is written under another name and renamed, so a kill leaves either no
-    folder, or the whole split.
+    folder, or the whole split. What a killed build left beside it goes with the next build of that folder.
 
     Parameters
     ----------
@@ -48,18 +59,23 @@ def write_split(
     official_names
         Name the files with the published task spellings, ``test_cc.parquet`` for ``test_cs.parquet``.
     replace
-        Replace a split that is there. Nothing but a split is ever replaced.
+        Replace a split that is there. Nothing but a split is ever replaced, nor a split with other files
+        in its folder.
 
     Raises
     ------
     UserError
-        The folder holds something already, or the split is empty.
+        The folder holds something already, at the start or when the split is finished; the split is
+        empty, or a spectrum has no good pixel.
     """
     if not split.candidates:
         raise UserError("an empty split can't be written", where=f"split {split.name}")
+    _refuse_dark([c.id for c in split.candidates if not c.spectrum.good.any()], f"split {split.name}")
+    folder = folder.resolve()  # a link stays a link: what it points to is written
     _check_free(folder, replace=replace)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    building = folder.parent / f".{folder.name}.{uuid4().hex}.tmp"
+    _remove_leftovers(folder)
+    building = _beside(folder)
     building.mkdir()
     try:
         files = [
@@ -68,7 +84,7 @@ def write_split(
         ]
         content = manifest.describe(split, files)
         write_json(building / manifest.FILE_NAME, content.model_dump(mode="json"))
-        _move_into_place(building, folder)
+        _move_into_place(building, folder, replace=replace)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return content
@@ -105,14 +121,14 @@ def read_split(path: Path) -> Split:
 def find_split(name_or_path: str | Path) -> Split:
     """Return the split of that name or path; ``mini`` is built on first use.
 
-    Names come before paths: a folder called ``mini`` is reached as ``./mini``.
+    Names come before paths: a folder called ``mini`` is reached as ``./mini``, or as a `Path`.
 
     Raises
     ------
     UserError
         Neither a known name nor a path.
     """
-    if str(name_or_path) == "mini":
+    if name_or_path in NAMED:
         return read_split(mini_folder())
     path = Path(name_or_path).expanduser()
     if not path.exists():
@@ -136,8 +152,6 @@ def mini_folder() -> Path:
             found = manifest.read_manifest(folder)
             if (found.name, found.version, dict(found.recipe)) == (NAME, VERSION, RECIPE):
                 return folder
-        for leftover in folder.parent.glob(f".{folder.name}.*.tmp"):
-            shutil.rmtree(leftover, ignore_errors=True)
         write_split(build_mini(), folder, replace=True)
     return folder
 
@@ -186,12 +200,27 @@ def _read_file(path: Path) -> Iterator[Candidate]:
     match = _PART_OF_FILE.match(path.name)
     part = cast("Part", match[1]) if match else None
     _columns_left_out(path)  # refuses a foreign schema before any row is read
-    row = 0
-    with _damage_told(path), pq.ParquetFile(path) as stream:
+    row, dark = 0, []
+    with _damage_told(path), pq.ParquetFile(path, page_checksum_verification=True) as stream:
         names = [name for name in SCHEMA.names if name in stream.schema_arrow.names]
         for batch in stream.iter_batches(batch_size=_ROWS_A_GROUP, columns=names):
-            yield from to_candidates(pa.Table.from_batches([batch]), str(path), part, row)
-            row += batch.num_rows
+            for candidate in to_candidates(pa.Table.from_batches([batch]), str(path), part, row):
+                if not candidate.spectrum.good.any():
+                    dark.append(f"row {row} ({candidate.spectrum.name or candidate.id})")
+                row += 1
+                yield candidate
+    _refuse_dark(dark, path)
+
+
+def _refuse_dark(dark: Sequence[str], where: object) -> None:
+    if dark:
+        raise UserError(
+            "a spectrum has no good pixel, so nothing can be asked about it",
+            where=where,
+            expected="at least one pixel that is finite and not masked",
+            got=f"{len(dark)} without: {examples(dark)}",
+            fix="leave those candidates out",
+        )
 
 
 def _columns_left_out(path: Path) -> list[str]:
@@ -211,6 +240,14 @@ def _columns_left_out(path: Path) -> list[str]:
             expected="columns " + ", ".join(OFFICIAL.names),
             got=f"without {examples(missing)}",
             fix="docs/splits.md lists every column and its type",
+        )
+    wrong = wrong_types(schema, SCHEMA if ours else OFFICIAL)
+    if wrong:
+        raise UserError(
+            "a column has a type that is not in the schema",
+            where=path,
+            got=examples(wrong),
+            fix="convert it; docs/splits.md lists every column and its type",
         )
     surplus = surplus_paths(schema, SCHEMA if ours else OFFICIAL)
     unknown = [name for name in surplus if name.startswith("specvi.")]
@@ -255,7 +292,9 @@ def _write_group(
     path = folder / name
     # Numbers hardly repeat, so a dictionary costs time and gains nothing; labels and prompts do repeat.
     repeated = ["data_source", "prompt.list.element.content", "prompt.list.element.role", "agent_name"]
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=repeated) as writer:
+    with pq.ParquetWriter(
+        path, SCHEMA, compression="zstd", use_dictionary=repeated, write_page_checksum=True
+    ) as writer:
         for first in range(0, len(group), _ROWS_A_GROUP):
             writer.write_table(to_table(group[first : first + _ROWS_A_GROUP], picture))
     with path.open("rb+") as stream:
@@ -266,9 +305,22 @@ def _write_group(
 def _check_free(folder: Path, *, replace: bool) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    if replace and (folder / manifest.FILE_NAME).exists():
-        return
-    raise UserError(
+    if not (replace and _is_split(folder)):
+        raise _occupied(folder)
+
+
+def _is_split(folder: Path) -> bool:
+    """Tell whether a folder is a split and holds nothing else."""
+    try:
+        listed = manifest.read_manifest(folder).files
+    except UserError:
+        return False
+    names = {path.name for path in folder.iterdir()}
+    return names <= {manifest.FILE_NAME, *listed, ".DS_Store"}  # the last one macOS puts into any folder
+
+
+def _occupied(folder: Path) -> UserError:
+    return UserError(
         "the folder is not empty",
         where=folder,
         expected="a new folder",
@@ -276,15 +328,53 @@ def _check_free(folder: Path, *, replace: bool) -> None:
     )
 
 
-def _move_into_place(building: Path, folder: Path) -> None:
-    """Rename a finished folder to its name; what is there is moved aside first."""
-    if folder.exists():
-        aside = folder.parent / f".{folder.name}.{uuid4().hex}.tmp"
+def _beside(folder: Path) -> Path:
+    """Return a free name beside a folder that tells which process made it, for `_remove_leftovers`."""
+    return folder.parent / f".{folder.name}.{socket.gethostname()}.{os.getpid()}.{uuid4().hex[:8]}.tmp"
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what builds of this folder left behind whose process, on this machine, no longer runs."""
+    ours = re.compile(
+        rf"\.{re.escape(folder.name)}\.{re.escape(socket.gethostname())}\.(\d{{1,9}})\.[0-9a-f]{{8}}\.tmp"
+    )
+    for path in folder.parent.iterdir():
+        match = ours.fullmatch(path.name)
+        if match and not _is_running(int(match[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # sends nothing, asks only whether it could
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
+
+
+def _move_into_place(building: Path, folder: Path, *, replace: bool) -> None:
+    """Rename a finished folder to its name.
+
+    Renaming succeeds only onto nothing or an empty folder, so what came there during the build is never
+    lost. A split to be replaced is first moved aside, and put back if it is no longer just a split.
+    """
+    aside = None
+    if replace and folder.exists():
+        aside = _beside(folder)
         folder.rename(aside)
+        if any(aside.iterdir()) and not _is_split(aside):
+            aside.rename(folder)
+            raise _occupied(folder)
+    try:
         building.rename(folder)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
+            raise _occupied(folder) from None
+        raise
+    if aside is not None:
         shutil.rmtree(aside)
-    else:
-        building.rename(folder)
     handle = os.open(folder.parent, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel, parse_json, read_text, validate
@@ -17,6 +19,9 @@ Counts = dict[Part, dict[str, dict[Answer, int]]]
 """Candidates by part, task key and truth."""
 
 
+_FileName = Annotated[str, Field(pattern=r"^[^/\\\x00]+\.parquet$")]  # a plain name: files lie in the folder
+
+
 class Manifest(StrictModel):
     """The content of ``split.json``. ``files`` are the parquet files of the split, in reading order."""
 
@@ -25,7 +30,7 @@ class Manifest(StrictModel):
     version: str
     fingerprint: str
     counts: Counts
-    files: tuple[str, ...]
+    files: tuple[_FileName, ...]
     recipe: Mapping[str, Any]
 
 

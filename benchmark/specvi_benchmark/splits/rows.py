@@ -14,7 +14,7 @@ from specvi_benchmark.files import StrictModel, canonical_json, parse_json, vali
 from specvi_benchmark.spectrum import BoolArray, Claims, FloatArray, Spectrum
 from specvi_benchmark.splits.prompt import task_prompt
 from specvi_benchmark.splits.schema import AGENT_NAME, REWARD_TYPE, SCHEMA, SPECVI, nested_list
-from specvi_benchmark.splits.split import Candidate, Message, ObjectIdSource, Part
+from specvi_benchmark.splits.split import Candidate, Message, ObjectIdSource, Part, is_sound_id
 from specvi_benchmark.tasks import get_task
 from specvi_benchmark.tasks.task import Track
 from specvi_benchmark.vetting import ANSWERS
@@ -127,7 +127,7 @@ def to_candidates(table: pa.Table, where: str, part: Part | None, first_row: int
     identity = zip(
         _values(table, "extra_info.index").to_pylist(),
         _values(table, "extra_info.name").to_pylist(),
-        _values(table, f"{_TOOL}.redshift").to_pylist(),
+        _values(table, f"{_TOOL}.redshift").cast(pa.float64()).to_pylist(),
         strict=True,
     )
     wavelength = _numbers(table, f"{_TOOL}.wavelength", where)
@@ -223,6 +223,13 @@ def _check_official(row: Mapping[str, Any], place: str) -> None:
     for column in ("index", "name", "data_source"):
         if row[column] is None:
             raise UserError("a row without identity", where=place, expected=f"a text in {column}", got="null")
+    if not is_sound_id(row["index"]):
+        raise UserError(
+            "the id is empty or has blanks around it",
+            where=place,
+            expected="a text in extra_info.index without outer blanks",
+            got=repr(row["index"]),
+        )
 
 
 def _official_candidate(
@@ -319,8 +326,16 @@ def _published(row: Mapping[str, Any], place: str) -> dict[str, Any]:
             got="null",
             fix="export the dataset with its pictures embedded, or leave the list empty",
         )
+    prompt = row["prompt"] or []
+    if any(message is None or None in (message["role"], message["content"]) for message in prompt):
+        raise UserError(
+            "a message of the prompt is not whole",
+            where=place,
+            expected="a text in prompt.role and prompt.content",
+            got="null",
+        )
     return {
-        "prompt": tuple(Message(message["role"], message["content"]) for message in row["prompt"] or []),
+        "prompt": tuple(Message(message["role"], message["content"]) for message in prompt),
         "images": tuple(image["bytes"] for image in images),
         "image_paths": tuple(image["path"] for image in images),
     }

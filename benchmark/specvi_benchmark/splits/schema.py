@@ -4,7 +4,7 @@ A row holds the published columns (`OFFICIAL`) and, in files of the suite, the c
 (`SPECVI`) with what the published ones have no place for: errors, mask, identity, label evidence.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -69,6 +69,19 @@ row were published with it (kept as they are) or made by the suite (left out on 
 
 SCHEMA = OFFICIAL.append(pa.field("specvi", SPECVI))
 
+_EMPTY_LIST = pa.list_(pa.null())
+_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+_TEXT = (pa.types.is_string, pa.types.is_large_string)
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], tuple[Callable[[pa.DataType], bool], ...]], ...] = (
+    (pa.types.is_string, _TEXT),
+    (pa.types.is_binary, _BYTES),
+    (pa.types.is_boolean, (pa.types.is_boolean,)),
+    (pa.types.is_integer, (pa.types.is_integer,)),
+    (pa.types.is_floating, (pa.types.is_floating, pa.types.is_integer)),
+)
+"""For each kind of value in the schema, the kinds a file may hold in its place."""
+
 _SUFFIXES = {"cs": "cc", "mg": "gm"}
 
 
@@ -77,20 +90,45 @@ def official_suffix(task_key: str) -> str:
     return _SUFFIXES.get(task_key, task_key)
 
 
-def leaf_paths(schema: pa.Schema) -> set[str]:
-    """Return the dotted path of every value in a schema: ``extra_info.index``, ``images.bytes``."""
-    return {path for column in schema for path in _leaves(column.name, column.type)}
+def leaves(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """Return every value in a schema by its dotted path: ``extra_info.index``, ``images.bytes``.
+
+    The type is that of the value; a list of numbers is ``list<double>``, whatever the kind of list and
+    the numbers' precision. A list that is empty in every row has no fields: its type is ``list<null>``.
+    """
+    return {path: kind for column in schema for path, kind in _leaves(column.name, column.type)}
 
 
 def missing_paths(schema: pa.Schema, wanted: pa.Schema) -> list[str]:
     """Return the paths that are in ``wanted`` and not in ``schema``, sorted."""
-    return sorted(leaf_paths(wanted) - leaf_paths(schema))
+    found = leaves(schema)
+    return sorted(path for path in leaves(wanted) if path not in found and not _in_empty_list(path, found))
 
 
 def surplus_paths(schema: pa.Schema, wanted: pa.Schema) -> list[str]:
     """Return the paths that are in ``schema`` and not in ``wanted``, sorted; a data frame's index is none."""
-    surplus = leaf_paths(schema) - leaf_paths(wanted)
-    return sorted(path for path in surplus if not path.startswith("__index_level_"))
+    known = leaves(wanted)
+    return sorted(
+        path
+        for path, kind in leaves(schema).items()
+        if path not in known
+        and not path.startswith("__index_level_")
+        and not (kind == _EMPTY_LIST and any(name.startswith(f"{path}.") for name in known))
+    )
+
+
+def wrong_types(schema: pa.Schema, wanted: pa.Schema) -> list[str]:
+    """Return the paths of both schemas whose types differ in kind, sorted, each with both types.
+
+    Precision and encoding make no difference (float32, large strings, dictionaries); a column without
+    any value has no type, and whether it may be empty is asked row by row.
+    """
+    found, known = leaves(schema), leaves(wanted)
+    return sorted(
+        f"{path} is {found[path]}, not {known[path]}"
+        for path in found.keys() & known.keys()
+        if not _fits(found[path], known[path])
+    )
 
 
 def nested_list(arrays: Sequence[Any], value_type: pa.DataType) -> pa.ListArray:
@@ -109,9 +147,29 @@ def _running_sum(lengths: Iterable[int]) -> list[int]:
     return sums
 
 
-def _leaves(path: str, kind: pa.DataType) -> list[str]:
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _leaves(path, kind.value_type)
+def _leaves(path: str, kind: pa.DataType) -> list[tuple[str, pa.DataType]]:
+    if _is_list(kind):
+        inner = _leaves(path, kind.value_type)
+        return [(path, pa.list_(kind)) for path, kind in inner] if inner[0][0] == path else inner
     if pa.types.is_struct(kind):
         return [leaf for field in kind for leaf in _leaves(f"{path}.{field.name}", field.type)]
-    return [path]
+    return [(path, kind)]
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in _LIST)
+
+
+def _in_empty_list(path: str, found: dict[str, pa.DataType]) -> bool:
+    return any(path.startswith(f"{name}.") for name, kind in found.items() if kind == _EMPTY_LIST)
+
+
+def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
+    if pa.types.is_null(kind):
+        return True
+    if pa.types.is_list(wanted):
+        return _is_list(kind) and _fits(kind.value_type, wanted.value_type)
+    if pa.types.is_dictionary(kind):
+        return _fits(kind.value_type, wanted)
+    allowed = next(tests for is_wanted, tests in _KINDS if is_wanted(wanted))
+    return any(test(kind) for test in allowed)

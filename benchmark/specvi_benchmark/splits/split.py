@@ -76,6 +76,11 @@ class Split:
     recipe: Mapping[str, Any]
 
     def __post_init__(self) -> None:
+        unsound = [repr(c.id) for c in self.candidates if not is_sound_id(c.id)]
+        if unsound:
+            raise UserError(
+                "ids are empty or have blanks around them", where=f"split {self.name}", got=examples(unsound)
+            )
         seen: set[str] = set()
         doubled = [c.id for c in self.candidates if c.id in seen or seen.add(c.id)]  # type: ignore[func-returns-value]  # the idiom for first-seen order
         if doubled:
@@ -87,6 +92,7 @@ class Split:
 
         Over candidates sorted by id: canonical JSON of {id, task, track, part, object_id, truth,
         redshift}, then wavelength, flux and ivar as little-endian float64 and the mask as bytes.
+        What else a candidate carries is not covered; docs/splits.md lists it.
         """
         digest = hashlib.sha256()
         for candidate in sorted(self.candidates, key=lambda c: c.id):
@@ -110,6 +116,11 @@ class Split:
             if (part is None or c.part == part) and (task is None or c.task.key == task)
         )
         return Split(self.name, self.version, kept, self.recipe)
+
+
+def is_sound_id(text: str) -> bool:
+    """Tell whether a text can be an id: not empty, and no blanks around it that a table would lose."""
+    return bool(text) and text == text.strip()
 
 
 def question_id(*, track: str, task: str, survey: str, release: str | None, survey_id: str) -> str:
