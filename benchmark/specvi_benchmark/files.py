@@ -130,6 +130,19 @@ def validate(model: type[Model], value: object, where: object) -> Model:
         ) from None
 
 
+def refuse_newer(value: object, known: int, where: object) -> None:
+    """Raise if a parsed file has a ``schema_version`` above the one this version knows."""
+    written = value.get("schema_version") if isinstance(value, dict) else None
+    if isinstance(written, int) and written > known:
+        raise UserError(
+            "written by a newer version of the suite",
+            where=where,
+            expected=f"schema_version up to {known}",
+            got=written,
+            fix="pip install --upgrade specvi-bench",
+        )
+
+
 def read_json_model(path: Path, model: type[Model]) -> Model:
     """Read a JSON file into a model."""
     return validate(model, parse_json(read_text(path), path), path)

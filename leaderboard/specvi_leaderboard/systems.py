@@ -1,12 +1,12 @@
 """The lines of a leaderboard: every run scored anew from its predictions and its split."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import StrictModel
+from specvi_benchmark.runs.compared import distinct_names
 from specvi_benchmark.runs.evaluate import match_log, rows_of, score_matched
 from specvi_benchmark.runs.matching import MatchedPredictions
 from specvi_benchmark.runs.predictions import Prediction, prediction_of
@@ -70,7 +70,7 @@ def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tup
     """
     records = _records(folders)
     split = load_split(next(iter(records.values())).split, split_place)
-    names = _names(records)
+    names = distinct_names(list(records), records)
     runs = [_of_run(names[folder], folder, record, split) for folder, record in records.items()]
     vetters = {_vetter_name(record.vetter) for record in records.values()}
     added = [_of_trivial(name, split) for name in ALWAYS_SHOWN if name not in vetters]
@@ -124,23 +124,6 @@ def _described(split: SplitReference) -> str:
     """Say in a few words which candidates a reference means."""
     chosen = f"{split.part or 'all parts'}, {split.task or 'all tasks'}"
     return f"{split.name} {split.version} ({chosen}; fingerprint {split.fingerprint[:12]}…)"
-
-
-def _names(records: Mapping[Path, RunRecord]) -> dict[Path, str]:
-    """Name every run by its vetter; where several share one, by vetter and folder."""
-    shared = Counter(record.vetter for record in records.values())
-    names = {
-        folder: record.vetter if shared[record.vetter] == 1 else f"{record.vetter} ({folder.resolve().name})"
-        for folder, record in records.items()
-    }
-    doubled = [name for name, number in Counter(names.values()).items() if number > 1]
-    if doubled:
-        raise UserError(
-            "runs can't be told apart by vetter and folder name",
-            got=examples(doubled),
-            fix="rename a run folder",
-        )
-    return names
 
 
 def _of_run(name: str, folder: Path, record: RunRecord, split: Split) -> Entry:

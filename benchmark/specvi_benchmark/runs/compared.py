@@ -62,7 +62,7 @@ def read_entrants(
         else match_file(target, split, allow_partial=allow_partial)
         for target in targets
     }
-    names = _names(targets, records)
+    names = distinct_names(targets, records)
     return split, tuple(
         Entrant(names[target], rows_of(found), _settings(records.get(target), found))
         for target, found in matched.items()
@@ -114,7 +114,7 @@ def _shared_split(
     return choose_split(place, part or "test")[0]
 
 
-def _names(targets: Sequence[Path], records: Mapping[Path, RunRecord]) -> dict[Path, str]:
+def distinct_names(targets: Sequence[Path], records: Mapping[Path, RunRecord]) -> dict[Path, str]:
     """Name runs by vetter and files by file name; where several share one, with the folder or path."""
     short = {t: records[t].vetter if t in records else t.stem for t in targets}
     shared = Counter(short.values())

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import StrictModel, canonical_json, parse_json, read_text, validate, write_json
+from specvi_benchmark.files import (
+    StrictModel,
+    canonical_json,
+    parse_json,
+    read_text,
+    refuse_newer,
+    validate,
+    write_json,
+)
 from specvi_benchmark.splits import Part, Split
 from specvi_benchmark.splits.io import NAMED, find_split
 
@@ -51,15 +59,7 @@ def read_run_record(folder: Path) -> RunRecord:
             "not a run folder", where=folder, expected=RUN_FILE, fix="name a folder that `specvi run` wrote"
         )
     content = parse_json(read_text(path), path)
-    written = content.get("schema_version") if isinstance(content, dict) else None
-    if isinstance(written, int) and written > SCHEMA_VERSION:
-        raise UserError(
-            "run.json was written by a newer version of the suite",
-            where=path,
-            expected=f"schema_version {SCHEMA_VERSION}",
-            got=written,
-            fix="pip install --upgrade specvi-bench",
-        )
+    refuse_newer(content, SCHEMA_VERSION, path)
     return validate(RunRecord, content, path)
 
 

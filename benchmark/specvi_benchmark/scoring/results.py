@@ -7,8 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import StrictModel, parse_json, read_text, validate, write_json
+from specvi_benchmark.files import StrictModel, parse_json, read_text, refuse_newer, validate, write_json
 from specvi_benchmark.scoring.beyond import BeyondAccuracy
 from specvi_benchmark.scoring.intervals import LEVEL, RESAMPLES, Method, draw_tables, interval, recentred
 from specvi_benchmark.scoring.ledger import CALLS, NEGATIVE, POSITIVE, Group, IntArray, Rows, ledgers
@@ -208,15 +207,8 @@ def read_results(path: Path) -> Results:
 
 def _migrated(content: Any, path: Path) -> Any:
     """Return an older file's content in the present schema; refuse a newer one."""
+    refuse_newer(content, SCHEMA_VERSION, path)
     version = content.get("schema_version") if isinstance(content, dict) else None
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise UserError(
-            "the file was written by a newer version of the suite",
-            where=path,
-            expected=f"schema_version {SCHEMA_VERSION} or older",
-            got=version,
-            fix="update the suite, or score the answers again",
-        )
     return content | {"schema_version": SCHEMA_VERSION} if version == 1 else content
 
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import StrictModel, parse_json, read_text, validate
+from specvi_benchmark.files import StrictModel, parse_json, read_text, refuse_newer, validate
 from specvi_benchmark.splits.split import Candidate, Part, Split
 from specvi_benchmark.vetting import ANSWERS, Answer
 
@@ -66,13 +65,5 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / FILE_NAME
     value = parse_json(read_text(path), path)
-    version = value.get("schema_version") if isinstance(value, dict) else None
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise UserError(
-            "this split was written by a newer version of the suite",
-            where=path,
-            expected=f"schema_version up to {SCHEMA_VERSION}",
-            got=version,
-            fix="pip install --upgrade specvi-bench",
-        )
+    refuse_newer(value, SCHEMA_VERSION, path)
     return validate(Manifest, value, path)
