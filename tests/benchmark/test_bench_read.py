@@ -71,16 +71,3 @@ def test_the_command_prints_a_table_for_a_folder(tmp_path: Path, capsys: pytest.
     assert "1 files hold no spectra" in out
     assert run("bench", "read", str(tmp_path / "missing")) == 2
     assert run("bench", "read", str(tmp_path / "notes.txt")) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(WRITERS))
-def test_reading_costs_at_most_one_and_a_half_bare_copies(tmp_path: Path, name: str) -> None:
-    WRITERS[name](tmp_path / "coadd-a.fits")
-    ratios = []
-    for _ in range(5):  # the best of five, since others use this computer too
-        (cost,), _ = measure([tmp_path / "coadd-a.fits"], rounds=15)
-        ratios.append(cost.ratio)
-        if min(ratios) <= 1.5:
-            break
-    assert min(ratios) <= 1.5

@@ -167,7 +167,7 @@ def test_each_verdict_has_its_own_time(tmp_path: Path, make_split: Callable) -> 
     start(Scripted(slow_first), make_split(3), tmp_path)
     rows = read_run_predictions(tmp_path / "predictions.jsonl")
     assert rows["cv", "cv-000"].seconds >= 0.2
-    assert rows["cv", "cv-002"].seconds < 0.1
+    assert rows["cv", "cv-002"].seconds < rows["cv", "cv-000"].seconds
 
 
 def test_a_split_that_moved_is_found_in_its_new_place(tmp_path: Path, make_split: Callable) -> None:
