@@ -20,7 +20,10 @@ Targets = Annotated[
 SplitOption = Annotated[
     str | None, typer.Option("--split", help="Split the files are for, or where that of the runs lies now.")
 ]
-PartOption = Annotated[Part, typer.Option("--part", help="Part of the split, where there are files only.")]
+PartOption = Annotated[
+    Part | None,
+    typer.Option("--part", help="Part of the split, where there are files only. Default: test."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 app = typer.Typer()
@@ -30,7 +33,7 @@ app = typer.Typer()
 def suspects(
     runs: Targets,
     split: SplitOption = None,
-    part: PartOption = "test",
+    part: PartOption = None,
     top: Annotated[int, typer.Option(min=0, help="How many to print for each task. 0: all.")] = 20,
     json_: JsonOption = False,
 ) -> None:
@@ -53,7 +56,7 @@ def suspects(
 def agreement(
     runs: Targets,
     split: SplitOption = None,
-    part: PartOption = "test",
+    part: PartOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Print how far inspectors agree: systems, or people whose answers are files. Non-answers are missing."""
@@ -160,7 +163,7 @@ def _suspects_of(
     }
 
 
-def _read(runs: list[Path], split: str | None, part: Part) -> "tuple[Split, Panel]":
+def _read(runs: list[Path], split: str | None, part: Part | None) -> "tuple[Split, Panel]":
     """Read answers over one split; a candidate that somebody did not look at is a missing rating."""
     from specvi_benchmark.runs.compared import read_entrants
     from specvi_benchmark.scoring.panel import panel
