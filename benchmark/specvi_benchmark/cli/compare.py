@@ -53,6 +53,7 @@ def compare(
 
     from rich.console import Console
 
+    from specvi_benchmark.cli.printing import print_whole
     from specvi_benchmark.runs.compared import read_entrants, settings_that_differ
     from specvi_benchmark.scoring import compare as scoring
 
@@ -72,7 +73,7 @@ def compare(
     else:
         console = Console(highlight=False)
         for item in _report(found, differing, all_pairs=all_pairs):
-            console.print(item)
+            print_whole(console, item)
 
 
 def _report(
@@ -142,7 +143,7 @@ def _pairs_table(found: "Comparison", pairs: list["PairDifference"]) -> "Table":
             f"{pair.difference:.3f} \\[{pair.low:.3f}, {pair.high:.3f}]",
             _p(pair.p_adjusted),
             _finding(pair, found.margin),
-            f"{pair.mcnemar.only_higher} : {pair.mcnemar.only_lower}",
+            f"{pair.mcnemar.only_higher}:{pair.mcnemar.only_lower}",
             _p(pair.mcnemar.p_adjusted),
             _needed(pair.candidates_needed),
         )

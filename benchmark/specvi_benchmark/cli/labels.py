@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from specvi_benchmark.cli.printing import print_whole
 from specvi_benchmark.splits import Part
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def suspects(
         _print_json({"systems": panel.names, "left_out": left_out, "tasks": report})
     else:
         for item in _suspects_report(report, left_out, top):
-            _console().print(item)
+            print_whole(_console(), item)
 
 
 @app.command()
@@ -94,7 +95,7 @@ def agreement(
     else:
         console = _console()
         console.print(f"Inspectors: {', '.join(panel.names)}")
-        console.print(_agreement_table(report))
+        print_whole(console, _agreement_table(report))
         console.print(
             "95 % intervals, objects resampled. –: undefined, or no disagreement to resample. "
             "With rare positives κ is low although raters hardly differ: read it beside the others."

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from specvi_benchmark.cli.printing import kept_for_answers
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Part
 
@@ -38,12 +39,13 @@ def run(
     from specvi_benchmark.tasks import get_task
     from specvi_benchmark.vetting import load_vetter
 
-    system = load_vetter(vetter, _options(option or []))
+    with kept_for_answers():
+        system = load_vetter(vetter, _options(option or []))
     chosen, reference = choose_split(split, part, get_task(task).key if task else None)
     folder = out or Path("runs") / f"{chosen.name}-{vetter}".replace(":", "-").replace("/", "-")
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=console, transient=True) as bar:
+    with kept_for_answers(), Bar(*columns, console=console, transient=True) as bar:
         line = bar.add_task(vetter, total=len(chosen.candidates))
 
         def report(progress: Progress) -> None:
