@@ -384,6 +384,16 @@ def test_nan_is_a_missing_number_in_every_format(tmp_path):
     assert told.faults  # a word that is no answer is never taken for none
 
 
+def test_a_line_that_answers_twice_is_told(tmp_path):
+    """Python takes the last of two values of one key, and the score would be of an answer nobody chose."""
+    (tmp_path / "a.jsonl").write_text(
+        '{"id": "a", "task": "cv", "answer": "YES", "answer": "NO"}\n{"id": "b", "task": "cv", "answer": "NO"}\n'
+    )
+    file = read_foreign_predictions(tmp_path / "a.jsonl")
+    assert list(file.faults.values()) == [("the key 'answer' stands there twice (line 1)",)]
+    assert [row.prediction.id for row in file.rows] == ["b"]
+
+
 def test_a_compressed_file_is_told_to_be_unpacked(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"id,task,answer\n"))
     with pytest.raises(UserError, match="gunzip"):

@@ -63,7 +63,7 @@ def compare(
         )
     _, entrants = read_entrants(targets, split, part, allow_partial=allow_partial)
     found = scoring.compare(
-        {entrant.name: entrant.rows for entrant in entrants}, metric, track=track, margin=margin
+        {entrant.name: entrant.rows for entrant in entrants}, _official(metric), track=track, margin=margin
     )
     differing = settings_that_differ(entrants)
     if json_:
@@ -74,6 +74,14 @@ def compare(
         console = Console(highlight=False)
         for item in _report(found, differing, all_pairs=all_pairs):
             print_whole(console, item)
+
+
+def _official(metric: str) -> str:
+    """Write the task of a metric by its key: ``f1:carbon`` → ``f1:cs``."""
+    from specvi_benchmark.tasks import get_task
+
+    kind, _, task = metric.partition(":")
+    return f"{kind}:{get_task(task).key}" if task.strip() else metric
 
 
 def _report(

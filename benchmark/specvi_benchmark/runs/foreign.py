@@ -193,9 +193,9 @@ def _read_jsonl(text: str, path: Path) -> _Table:
         if not line.strip():
             continue
         try:
-            value = parse_json(line, f"{path}, line {number}")
+            value = parse_json(line, f"{path}, line {number}", each_key_once=True)
         except UserError as error:
-            broken.append(f"{error.got} (line {number})")
+            broken.append(f"{_short(error.got or error.what)} (line {number})")
             continue
         if isinstance(value, dict):
             rows.append((f"line {number}", value))
