@@ -223,3 +223,18 @@ def test_a_window_too_narrow_for_ticks_stands_in_the_middle_of_two_angstrom(styl
 def test_pixels_a_rounding_apart_are_drawn(style):
     grid = np.array([5000.0, np.nextafter(5000.0, 9e9)])
     assert ink(render(clean_spectrum(grid, [1.0, 2.0]), style=style)).any()
+
+
+@pytest.mark.parametrize(
+    "window", [(5000.1, 5000.9), (6562.0, 6562.5), (7000.01, 7000.05), (5000, 6000), (3800, 9000)]
+)
+def test_no_label_of_the_wavelength_axis_is_cut_at_the_edge(window):
+    grid = np.arange(3700, 9100, 0.02)
+    view = render(clean_spectrum(grid, 1 + 0.1 * np.sin(grid)), window)
+    assert view.pixels[:, -1].min() == 255
+    assert view.pixels[:, 0].min() == 255
+    if window[1] - window[0] > 100:  # short labels leave the axes where they always are
+        dark = (view.pixels[:-60] < 60).all(axis=2).all(axis=0) | (view.pixels[20:300] < 60).all(axis=2).all(
+            axis=0
+        )
+        assert np.flatnonzero(dark)[-1] == 896 - 20
