@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from specvi_benchmark.archive.store.shard import damaged
-from specvi_benchmark.files import atomic_path
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import StrictModel, atomic_path, read_json_model, write_json
 from specvi_benchmark.splits.split import ObjectIdSource
 
 SCHEMA = pa.schema(
@@ -23,7 +24,15 @@ SCHEMA = pa.schema(
         ("random", pa.bool_()),
     ]
 )
-assert "gaia" in get_args(ObjectIdSource)
+SET_FILE = "labels.json"
+
+
+class LabelSet(StrictModel):
+    """What ``labels/NAME/labels.json`` holds: where the labels come from, and every class they name."""
+
+    schema_version: Literal[1] = 1
+    label_source: str
+    classes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,31 @@ class Label:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     decidable: bool = True
     random: bool = True
+
+
+def write_set(archive: Path, name: str, found: LabelSet) -> None:
+    """Write what a set of labels is."""
+    write_json(archive / "labels" / name / SET_FILE, found.model_dump(mode="json"))
+
+
+def read_set(archive: Path, name: str) -> LabelSet:
+    """Read what a set of labels is.
+
+    Raises
+    ------
+    UserError
+        There is no such set.
+    """
+    path = archive / "labels" / name / SET_FILE
+    if not path.exists():
+        sets = sorted(found.parent.name for found in (archive / "labels").glob(f"*/{SET_FILE}"))
+        raise UserError(
+            "the archive has no such set of labels",
+            where=archive,
+            expected=f"one of {', '.join(sets)}" if sets else "an archive with labels",
+            got=name,
+        )
+    return read_json_model(path, LabelSet)
 
 
 def labels_path(archive: Path, name: str, shard: str) -> Path:

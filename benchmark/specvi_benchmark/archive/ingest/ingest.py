@@ -19,7 +19,7 @@ from specvi_benchmark.archive.ingest.step import Draft, FileStep, Step, StepResu
 from specvi_benchmark.archive.store import Store, write_shard
 from specvi_benchmark.archive.store.blocks import FileEntry, read_entries, write_block
 from specvi_benchmark.archive.store.index import hash_of
-from specvi_benchmark.archive.store.shard import open_shard, read_columns
+from specvi_benchmark.archive.store.shard import digest_of, open_shard, read_columns
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import atomic_path
 from specvi_benchmark.splits.workers import workers
@@ -184,7 +184,8 @@ class _Clerk:
             if tuple(ids) != draft.ids:
                 _rewrite(self.archive, draft, keep, ids)
             if ids:
-                shards.append(replace(draft.shard, rows=len(ids)))
+                kept = [draft.checksums[row] for row in keep]
+                shards.append(replace(draft.shard, rows=len(ids), digest=digest_of(ids, kept)))
         entries = [
             replace(
                 entry,

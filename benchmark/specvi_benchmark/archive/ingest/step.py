@@ -15,6 +15,7 @@ from specvi_benchmark.archive.labels import Label, write_labels
 from specvi_benchmark.archive.store import ROWS, Shard, pack, spectrum_key, write_shard
 from specvi_benchmark.archive.store.blocks import FileEntry
 from specvi_benchmark.archive.store.packing import Ingested
+from specvi_benchmark.archive.store.shard import digest_of
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.surveys.reading import read_spectra
 from specvi_benchmark.surveys.source import Medium
@@ -116,11 +117,12 @@ class ShardWriter:
             known = [label for _, label in pairs if label is not None]
             write_labels(self.archive, self.labels, name, known)
         write_shard(self.archive / "shards" / name, table)
+        ids, checksums = (tuple(table.column(column).to_pylist()) for column in ("id", "checksum"))
         self._drafts.append(
             Draft(
-                Shard(name, survey, len(items)),
-                ids=tuple(item.id for item in items),
-                checksums=tuple(table.column("checksum").to_pylist()),
+                Shard(name, survey, len(items), digest_of(ids, checksums)),
+                ids=ids,
+                checksums=checksums,
                 files=tuple(item.file for item in items),
                 rounded=sum(table.column("rounded").to_pylist()),
             )

@@ -22,7 +22,7 @@ MOST_IVAR = 1e30
 _META = pa.schema(
     [
         ("id", pa.string()),
-        ("checksum", pa.string()),  # CRC-32 of the stored flux and of the stored ivar
+        ("checksum", pa.string()),  # CRC-32 of flux and wavelength, and of ivar and mask, as stored
         ("file", pa.string()),
         ("row", pa.int32()),
         ("survey", pa.string()),
@@ -76,7 +76,8 @@ def pack(items: Sequence[Ingested]) -> pa.Table:
         rounded.append(bool((flux[place, used] != values).any() or (ivar[place, used] != weights).any()))
     records = [_meta(item) for item in items]
     for place, record in enumerate(records):
-        record["checksum"] = f"{zlib.crc32(flux[place]):08x}{zlib.crc32(ivar[place]):08x}"
+        light = zlib.crc32(spectra[place].wavelength_AA, zlib.crc32(flux[place]))
+        record["checksum"] = f"{light:08x}{zlib.crc32(bad[place], zlib.crc32(ivar[place])):08x}"
         record["exponent"], record["rounded"] = exponents[place], rounded[place]
     table = pa.Table.from_pylist(records, _META)
     columns = (_grids(spectra), _fixed(flux), _fixed(ivar), _fixed(np.packbits(bad, 1, bitorder="little")))

@@ -1,5 +1,6 @@
 """One shard: a parquet file of at most a few hundred spectra of one survey, which appears whole."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +25,21 @@ _MOST_GRIDS = 2**30  # bytes of a dictionary; wavelengths never leave it, as the
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard as the archive lists it: file name, survey, spectra."""
+    """A shard as the archive lists it.
+
+    ``digest`` is a SHA-256 over ids and checksums: equal digests, equal spectra.
+    """
 
     file: str
     survey: str
     rows: int
+    digest: str
+
+
+def digest_of(ids: Sequence[str], checksums: Sequence[str]) -> str:
+    """Return the digest of a shard with these rows."""
+    lines = "".join(f"{id_}\t{checksum}\n" for id_, checksum in zip(ids, checksums, strict=True))
+    return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def write_shard(path: Path, table: pa.Table) -> None:

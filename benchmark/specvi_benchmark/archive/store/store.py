@@ -12,7 +12,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Literal
 
@@ -45,6 +45,8 @@ class Store:
     """An archive's folder. Pickled to other processes, it carries the path alone."""
 
     folder: Path
+    blocks_read: int | None = None
+    """How many blocks are looked at; None: those that are there."""
 
     @classmethod
     def create(cls, folder: Path) -> "Store":
@@ -85,12 +87,12 @@ class Store:
         return cls(folder)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Store, (self.folder,)
+        return Store, (self.folder, self.blocks_read)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Return what was ingested, as it stood when this was first asked."""
-        return tuple(read_blocks(self.folder))
+        return tuple(islice(read_blocks(self.folder), self.blocks_read))
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
