@@ -24,6 +24,8 @@ class StrictModel(BaseModel):
 
 Model = TypeVar("Model", bound=BaseModel)
 
+_TAIL = 2**16  # bytes of a log that are looked at at once for its last line break
+
 
 def home() -> Path:
     """Return the folder of caches and builds: ``$SPECVI_HOME``, else the platform's cache folder."""
@@ -43,13 +45,18 @@ def atomic_path(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        with temporary.open("rb+") as stream:
-            os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-        _fsync_folder(path.parent)
+        durable_replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def durable_replace(temporary: Path, path: Path) -> None:
+    """Move a finished file to its place in the same folder: on disk before it has the name, and the name too."""
+    with temporary.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    temporary.replace(path)
+    _fsync_folder(path.parent)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -181,15 +188,24 @@ def append_line(path: Path, record: object) -> None:
 
 
 def mend_log(path: Path) -> int:
-    """Cut an unfinished last line, as a kill can leave it; return how many bytes were cut."""
+    """Cut an unfinished last line, as a kill can leave it; return how many bytes were cut.
+
+    Reads the end of the log only, so that a log of millions of lines costs no more than a short one.
+    """
     if not path.exists():
         return 0
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        with path.open("rb+") as stream:
+    with path.open("rb+") as stream:
+        size = position = stream.seek(0, os.SEEK_END)
+        whole = 0
+        while position > 0 and not whole:
+            start = max(0, position - _TAIL)
+            stream.seek(start)
+            whole = start + stream.read(position - start).rfind(b"\n") + 1
+            whole = whole if whole > start else 0
+            position = start
+        if whole < size:
             stream.truncate(whole)
-    return len(content) - whole
+    return size - whole
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
