@@ -120,14 +120,20 @@ class StoredArchive:
         yield from self._read([(self._own[key.shard], key.row) for key in keys])
 
     def counterpart(self, key: Key, survey: str) -> Record | None:
-        """Return the first spectrum of the same object by another survey; without labels there is none."""
+        """Return a spectrum of the same object by another survey; without labels there is none.
+
+        The first visit is paired with the other survey's first, the second with its second: no spectrum
+        is the counterpart of two.
+        """
         if self.labels is None:
             return None
         if _is_of(self.survey, survey):
             return next(self.read([key]))
-        object_id = self._object_ids(self._own[key.shard])[key.row]
-        place = self._objects_of(survey).get(object_id)
-        return None if place is None else next(self._read([place]))
+        place = (self._own[key.shard], key.row)
+        object_id = self._object_ids(place[0])[place[1]]
+        others = self._objects_of(survey).get(object_id, [])
+        visit = self._objects_of(self.survey)[object_id].index(place)
+        return next(self._read([others[visit]])) if visit < len(others) else None
 
     def _read(self, places: Sequence[tuple[int, int]]) -> Iterator[Record]:
         for (number, row), spectrum in zip(places, self._store.read(places), strict=True):
@@ -159,7 +165,7 @@ class StoredArchive:
     def _own(self) -> tuple[int, ...]:
         return _numbers(self.folder, self.blocks, self.survey)
 
-    def _objects_of(self, survey: str) -> Mapping[str, tuple[int, int]]:
+    def _objects_of(self, survey: str) -> Mapping[str, list[tuple[int, int]]]:
         assert self.labels is not None
         return _objects(self.folder, self.blocks, self.labels, survey)
 
@@ -198,14 +204,14 @@ def _numbers(folder: Path, blocks: int, survey: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=8)
-def _objects(folder: Path, blocks: int, labels: str, survey: str) -> Mapping[str, tuple[int, int]]:
-    """Return the first place of every object that a survey has seen."""
-    found: dict[str, tuple[int, int]] = {}
+def _objects(folder: Path, blocks: int, labels: str, survey: str) -> Mapping[str, list[tuple[int, int]]]:
+    """Return where the spectra of every object stand that a survey has seen."""
+    found: dict[str, list[tuple[int, int]]] = {}
     shards = _store(folder, blocks).shards
     for number in _numbers(folder, blocks, survey):
         names = read_label_columns(labels_path(folder, labels, shards[number].file), ["object_id"])
         for row, name in enumerate(names.column(0).to_pylist()):
-            found.setdefault(name, (number, row))
+            found.setdefault(name, []).append((number, row))
     return found
 
 
