@@ -8,6 +8,7 @@ from specvi_benchmark.traces import ToolCall, ViewRecord
 from specvi_benchmark.views import View
 
 __all__ = [
+    "IMAGE_MARK",
     "Message",
     "Model",
     "ModelError",
@@ -18,6 +19,8 @@ __all__ = [
     "ToolCall",
     "picture_of",
 ]
+
+IMAGE_MARK = "<image>"
 
 Role = Literal["system", "user", "assistant", "tool"]
 StopReason = Literal["stop", "tool_calls", "length", "content_filter"]
@@ -47,7 +50,7 @@ class Message:
     text
         Raw text; of an assistant, exactly as the model wrote it.
     pictures
-        Shown with the message, before its text.
+        Shown with the message: where ``<image>`` stands in the text, as in the official data, or before it.
     calls
         The assistant's calls as an API gave them. Calls that stand in ``text`` are not repeated here.
     reasoning
@@ -60,6 +63,19 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
     reasoning: str | None = None
+
+    @property
+    def parts(self) -> tuple[str | Picture, ...]:
+        """Return text and pictures in the order they are sent; empty texts are left out."""
+        if not self.pictures:
+            return (self.text,) if self.text else ()
+        texts = self.text.split(IMAGE_MARK)
+        if len(texts) != len(self.pictures) + 1:  # no mark for each picture: they come first
+            return (*self.pictures, self.text) if self.text else self.pictures
+        parts: list[str | Picture] = [texts[0]]
+        for picture, text in zip(self.pictures, texts[1:], strict=True):
+            parts += [picture, text]
+        return tuple(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
