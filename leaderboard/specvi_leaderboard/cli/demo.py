@@ -107,7 +107,7 @@ def _show_one(split: "Split", run_folder: Path, picture: Path) -> None:
     candidate = next(c for c in split.candidates if c.truth == "YES")
     task = candidate.task
     write_bytes(picture, full_view(candidate))
-    evidence = read_traces(run_folder / TRACES_FILE)[task.key, candidate.id].turns[-1].text
+    evidence = read_traces(run_folder / TRACES_FILE)[task.key, candidate.id, 0].turns[-1].text
     typer.echo(f"\nOne simulated candidate ({picture}): {task.question} Truth: {candidate.truth}.")
     typer.echo(f"{RULES}: {evidence}")
 
