@@ -46,7 +46,7 @@ def choose_template(processor: Any, where: object) -> str:
     )
 
 
-def _problem(processor: Any, template: str) -> str | None:
+def _problem(processor: Any, template: object) -> str | None:
     """Return what the template loses of a conversation that has everything an inspection has."""
     if isinstance(template, dict):
         return "several chat templates"

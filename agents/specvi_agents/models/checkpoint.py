@@ -92,7 +92,10 @@ def _download(hub_id: str, revision: str | None, where: str) -> Path:
 
     try:
         return Path(snapshot_download(hub_id, revision=revision, allow_patterns=list(_LOADED)))
-    except (OSError, HFValidationError) as error:  # all of the Hub's errors about finding and reaching are OSErrors
+    except (
+        OSError,
+        HFValidationError,
+    ) as error:  # all of the Hub's errors about finding and reaching are OSErrors
         raise UserError(
             "the model can't be had from the Hub",
             where=where,
@@ -109,7 +112,9 @@ def _read_config(folder: Path, where: str) -> Mapping[str, Any]:
             "the folder holds no model",
             where=where,
             expected="config.json",
-            got="a LoRA adapter alone" if adapter else ", ".join(sorted(p.name for p in folder.iterdir())[:5]),
+            got="a LoRA adapter alone"
+            if adapter
+            else ", ".join(sorted(p.name for p in folder.iterdir())[:5]),
             fix="merge the adapter into its base model and save that" if adapter else None,
         )
     try:

@@ -23,8 +23,8 @@ from transformers.utils import is_torchvision_available
 from specvi_agents.messages import Message, Reply
 from specvi_agents.models.chat_template import choose_template
 from specvi_agents.models.checkpoint import Checkpoint
+from specvi_agents.models.decoding import Decoding, RowLimits, SeededSampling
 from specvi_agents.models.image_only import ImageOnlyProcessor
-from specvi_agents.models.sampling import RowLimits, Sampling, SeededSampling
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.views.tool import TOOL_SCHEMA
 
@@ -58,7 +58,9 @@ class LocalModel:
         self._template = template
         self._marks = _marks(self._tokenizer)
         self._ends = _end_tokens(model, self._tokenizer)
-        self._pad = self._tokenizer.pad_token_id if self._tokenizer.pad_token_id is not None else min(self._ends)
+        self._pad = (
+            self._tokenizer.pad_token_id if self._tokenizer.pad_token_id is not None else min(self._ends)
+        )
         self._context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self.stopping = threading.Event()
         # Settings of a checkpoint's own generation_config.json (Qwen2.5-VL: repetition penalty 1.05) would
@@ -110,9 +112,7 @@ class LocalModel:
 
     def text(self, messages: Sequence[Message], *, tools: bool) -> str:
         """Return the conversation as the text that is tokenised, one placeholder for each picture."""
-        conversation = [
-            {"role": message.role, "content": self._content(message)} for message in messages
-        ]
+        conversation = [{"role": message.role, "content": self._content(message)} for message in messages]
         return str(
             self._processor.apply_chat_template(
                 conversation,
@@ -137,16 +137,16 @@ class LocalModel:
         seen = hashlib.sha256(f"{seed}\0{text}\0{[p.record.png_sha256 for p in shown]}".encode())
         return Prompt(dict(inputs), int.from_bytes(seen.digest()[:6]))
 
-    def replies(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Reply]:
+    def replies(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply]:
         """Return one reply a prompt. Batches that do not fit into memory are halved until they do."""
         try:
-            return self._replies(prompts, sampling)
+            return self._replies(prompts, decoding)
         except torch.OutOfMemoryError:
             if len(prompts) == 1:
                 raise
         torch.cuda.empty_cache()
         half = len(prompts) // 2
-        return self.replies(prompts[:half], sampling) + self.replies(prompts[half:], sampling)
+        return self.replies(prompts[:half], decoding) + self.replies(prompts[half:], decoding)
 
     def _content(self, message: Message) -> list[dict[str, Any]]:
         """Return the parts in their order; a special token's name in a text is spelt apart, lest it act as one."""
@@ -158,11 +158,11 @@ class LocalModel:
         ]
 
     @torch.inference_mode()
-    def _replies(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Reply]:
-        room = [self._room(prompt, sampling.max_tokens) for prompt in prompts]
+    def _replies(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply]:
+        room = [self._room(prompt, decoding.max_tokens) for prompt in prompts]
         if not all(room):  # no room for a single token: the reply is cut off before it begins
             rest = [prompt for prompt, tokens in zip(prompts, room, strict=True) if tokens]
-            made = iter(self._replies(rest, sampling) if rest else [])
+            made = iter(self._replies(rest, decoding) if rest else [])
             return [
                 next(made) if tokens else Reply("", stop="length", tokens_in=prompt.length, cost_usd=0.0)
                 for prompt, tokens in zip(prompts, room, strict=True)
@@ -170,16 +170,18 @@ class LocalModel:
         device = self._model.device
         inputs = {name: tensor.to(device) for name, tensor in self._padded(prompts).items()}
         length = inputs["input_ids"].shape[1]
-        drawn = [
-            SeededSampling([p.seed for p in prompts], sampling.temperature, sampling.top_p, device)
-        ] if sampling.temperature else []
+        drawn = (
+            [SeededSampling([p.seed for p in prompts], decoding.temperature, decoding.top_p, device)]
+            if decoding.temperature
+            else []
+        )
         output = self._model.generate(
             **inputs,
             generation_config=GenerationConfig(
                 do_sample=False,
                 max_new_tokens=max(room),
                 suppress_tokens=self._wordless() or None,
-                stop_strings=list(sampling.stop) or None,
+                stop_strings=list(decoding.stop) or None,
             ),
             tokenizer=self._tokenizer,
             logits_processor=drawn,
@@ -189,7 +191,7 @@ class LocalModel:
             raise RuntimeError("the run was stopped")
         rows = output[:, length:].tolist()
         return [
-            self._reply(row[:limit], prompt, sampling)
+            self._reply(row[:limit], prompt, decoding)
             for row, limit, prompt in zip(rows, room, prompts, strict=True)
         ]
 
@@ -197,7 +199,9 @@ class LocalModel:
         return max_tokens if self._context is None else max(0, min(max_tokens, self._context - prompt.length))
 
     def _wordless(self) -> list[int]:
-        return [self._tokenizer.convert_tokens_to_ids(t) for t in _WORDLESS if t in self._tokenizer.get_vocab()]
+        return [
+            self._tokenizer.convert_tokens_to_ids(t) for t in _WORDLESS if t in self._tokenizer.get_vocab()
+        ]
 
     def _padded(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """Join rows: token-wise tensors padded on the left, tensors of pictures one after the other."""
@@ -211,12 +215,10 @@ class LocalModel:
                 joined.setdefault(name, []).append(tensor)
         return {name: torch.cat(tensors) for name, tensors in joined.items()}
 
-    def _reply(self, row: list[int], prompt: Prompt, sampling: Sampling) -> Reply:
+    def _reply(self, row: list[int], prompt: Prompt, decoding: Decoding) -> Reply:
         end = next((at for at, token in enumerate(row) if token in self._ends or token == self._pad), None)
-        text = self._tokenizer.decode(
-            row[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
-        finished = end is not None or any(string in text for string in sampling.stop)
+        text = self._tokenizer.decode(row[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        finished = end is not None or any(string in text for string in decoding.stop)
         return Reply(
             text,
             stop="stop" if finished else "length",
@@ -226,13 +228,13 @@ class LocalModel:
         )
 
 
-class _Stopped(StoppingCriteria):  # type: ignore[misc]  # the class has no type information
+class _Stopped(StoppingCriteria):  # type: ignore[misc]  # a foreign class
     """Ends a batch at the next token once the run is stopped."""
 
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: object) -> torch.Tensor:
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: object) -> torch.Tensor:  # noqa: ARG002  # called so
         return torch.full((input_ids.shape[0],), self._stopping.is_set(), device=input_ids.device)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from specvi_agents.messages import Message, ModelError, Reply
 from specvi_agents.models.batching import Batcher
-from specvi_agents.models.checkpoint import Checkpoint, find_checkpoint
+from specvi_agents.models.checkpoint import Checkpoint
+from specvi_agents.models.decoding import Decoding
 from specvi_agents.models.local_model import LocalModel, Prompt
-from specvi_agents.models.sampling import Sampling
 
 
 class TransformersModel:
@@ -20,24 +20,23 @@ class TransformersModel:
     """
 
     def __init__(
-        self, local: LocalModel, checkpoint: Checkpoint, sampling: Sampling, *, seed: int, batch_size: int
+        self, local: LocalModel, checkpoint: Checkpoint, decoding: Decoding, *, seed: int, batch_size: int
     ) -> None:
         self._local = local
-        self._sampling = sampling
         self._seed = seed
         self._preparer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prepare")
         self._batcher: Batcher[Prompt, Reply] = Batcher(
-            lambda prompts: local.replies(prompts, sampling), batch_size
+            lambda prompts: local.replies(prompts, decoding), batch_size
         )
         self._config = {
             "backend": "transformers",
             "checkpoint": dict(checkpoint.identity),
             "dtype": local.dtype,
-            "max_tokens": sampling.max_tokens,
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "stop": list(sampling.stop),
-        } | ({"seed": seed} if sampling.temperature else {})
+            "max_tokens": decoding.max_tokens,
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
+            "stop": list(decoding.stop),
+        } | ({"seed": seed} if decoding.temperature else {})
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -69,7 +69,9 @@ def build_tiny_model(
     tokenizer = train_tokenizer(own_texts() if texts is None else texts, shape.vocab_size)
     processor = ImageOnlyProcessor(_image_processor(shape), tokenizer, chat_template=hermes_template())
     processor.register_for_auto_class("AutoProcessor")
-    model = _model(shape, {name: tokenizer.convert_tokens_to_ids(name) for name in tokenizer.get_vocab()}, seed)
+    model = _model(
+        shape, {name: tokenizer.convert_tokens_to_ids(name) for name in tokenizer.get_vocab()}, seed
+    )
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)

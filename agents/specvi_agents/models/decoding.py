@@ -8,7 +8,7 @@ from transformers import LogitsProcessor, StoppingCriteria
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class Decoding:
     """Settings of every reply of a model. Temperature 0 is greedy: the likeliest token, always."""
 
     max_tokens: int
@@ -17,7 +17,7 @@ class Sampling:
     stop: tuple[str, ...] = ()
 
 
-class SeededSampling(LogitsProcessor):  # type: ignore[misc]  # the class has no type information
+class SeededSampling(LogitsProcessor):  # type: ignore[misc]  # a foreign class
     """Draws each row's next token with that row's own random numbers.
 
     Adds Gumbel noise to log-probabilities, so that the arg-max, which greedy generation takes, is a draw from
@@ -32,14 +32,12 @@ class SeededSampling(LogitsProcessor):  # type: ignore[misc]  # the class has no
         probability ``top_p`` stay.
     """
 
-    def __init__(
-        self, seeds: Sequence[int], temperature: float, top_p: float, device: torch.device
-    ) -> None:
+    def __init__(self, seeds: Sequence[int], temperature: float, top_p: float, device: torch.device) -> None:
         self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
         self._temperature = temperature
         self._top_p = top_p
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG002  # called so
         """Return scores of shape (rows, vocabulary) whose arg-max is the drawn token."""
         logits = scores.float() / self._temperature
         if self._top_p < 1:
@@ -58,13 +56,13 @@ def _nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
     return logits.masked_fill(dropped.scatter(-1, order, dropped), float("-inf"))
 
 
-class RowLimits(StoppingCriteria):  # type: ignore[misc]  # the class has no type information
+class RowLimits(StoppingCriteria):  # type: ignore[misc]  # a foreign class
     """Ends each row after its own number of new tokens."""
 
     def __init__(self, prompt_length: int, limits: Sequence[int], device: torch.device) -> None:
         self._prompt_length = prompt_length
         self._limits = torch.tensor(limits, device=device)
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: object) -> torch.Tensor:
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: object) -> torch.Tensor:  # noqa: ARG002  # called so
         """Return which rows have ended."""
         return input_ids.shape[1] - self._prompt_length >= self._limits
