@@ -30,13 +30,21 @@ class ViewRecord(StrictModel):
 
 
 class Turn(StrictModel):
-    """One turn; ``text`` is raw. The role ``error`` records why an inspection ended without a verdict."""
+    """One turn; ``text`` is raw. The role ``error`` records why an inspection ended without a verdict.
+
+    Of an assistant's turn, ``stop`` says why it ended (``stop``, ``tool_calls``, ``length``,
+    ``content_filter``; ``budget`` for the turn that was not allowed to go on); ``reasoning`` and ``refusal``
+    are what the server gave in those fields apart from the text.
+    """
 
     role: Role
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     views: tuple[ViewRecord, ...] = ()
+    reasoning: str | None = None
+    refusal: str | None = None
+    stop: str | None = None
     usage: Mapping[str, int] | None = None
     seconds: float | None = None
 

@@ -30,12 +30,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What a system sees: one spectrum, one task, and the redshift to use (None: none given)."""
+    """What a system sees: one spectrum, one task, and the redshift to use (None: none given).
+
+    ``prompt`` is the published prompt, (role, text) a message; empty where none was published.
+    """
 
     id: str
     task: Task
     spectrum: Spectrum
     redshift: float | None = None
+    prompt: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
