@@ -20,6 +20,7 @@ from transformers import (
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.utils import is_torchvision_available
 
+from specvi_agents.dialects import in_text
 from specvi_agents.messages import Message, Reply
 from specvi_agents.models.chat_template import choose_template
 from specvi_agents.models.checkpoint import Checkpoint
@@ -55,7 +56,7 @@ class LocalModel:
         self._model = model
         self._processor = processor
         self._tokenizer = processor.tokenizer
-        self._template = template
+        self.template = template
         self._marks = _marks(self._tokenizer)
         self._ends = _end_tokens(model, self._tokenizer)
         self._pad = (
@@ -112,11 +113,13 @@ class LocalModel:
 
     def text(self, messages: Sequence[Message], *, tools: bool) -> str:
         """Return the conversation as the text that is tokenised, one placeholder for each picture."""
-        conversation = [{"role": message.role, "content": self._content(message)} for message in messages]
+        conversation = [
+            {"role": message.role, "content": self._content(in_text(message))} for message in messages
+        ]
         return str(
             self._processor.apply_chat_template(
                 conversation,
-                chat_template=self._template,
+                chat_template=self.template,
                 tools=[TOOL_SCHEMA] if tools else None,
                 add_generation_prompt=True,
             )
