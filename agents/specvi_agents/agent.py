@@ -56,9 +56,13 @@ class AgentVetter:
     async def vet_one(self, question: Question) -> Verdict:
         """Inspect a question as often as there are votes, at the same time, and count them."""
         clock = time.perf_counter()
-        samples = await asyncio.gather(
-            *(self._inspect(question, sample) for sample in range(self._options.votes))
-        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                votes = range(self._options.votes)
+                tasks = [group.create_task(self._inspect(question, sample)) for sample in votes]
+        except BaseExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+        samples = [task.result() for task in tasks]
         verdict = verdict_of(samples, must_agree=self._options.abstain_on_split)
         return replace(verdict, seconds=time.perf_counter() - clock)
 

@@ -14,6 +14,7 @@ from specvi_benchmark.vetting import Answer
 _TAG = re.compile(r"<\s{0,3}(/?)\s{0,3}(think|answer)\s{0,3}>", re.IGNORECASE)
 _BLOCK = re.compile(r"<answer>(.*?)(?:</answer>|(?=<answer>)|\Z)", re.DOTALL)
 _BOX = re.compile(r"(?:\\+b|\x08)oxed\s*\{")  # \x08: where a JSON reader took \b for a backspace
+_BRACE = re.compile(r"[{}]")
 _WORD = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _OPINION = re.compile(r"\b(?:yes|no|uncertain)\b", re.IGNORECASE)
 _DENIAL = re.compile(r"\b(?:not|neither|nor|never|cannot|or|uncertain)\b|n['’]t\b|/", re.IGNORECASE)
@@ -27,8 +28,8 @@ _MARKED = re.compile(
 )
 _ALONE = re.compile(r"\W*\b(yes|no)\b\W*", re.IGNORECASE)
 
-LONGEST_BOX = 200
-"""Characters looked at in a box that is not closed."""
+LONGEST_BOX = 120
+"""So many characters of a box are looked at."""
 
 Opinion = Answer | None
 """What a place says; None: it says something that is neither YES nor NO, or both."""
@@ -81,12 +82,15 @@ def _boxes(text: str) -> Iterator[Opinion]:
 
 def _content(text: str, start: int) -> str:
     """Return what stands in a box up to the brace that closes it, or the rest of the line."""
+    inside = text[start : start + LONGEST_BOX]
+    if not _OPINION.search(inside):
+        return ""
     depth = 1
-    for place in range(start, min(len(text), start + LONGEST_BOX)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
+    for brace in _BRACE.finditer(inside):
+        depth += 1 if brace[0] == "{" else -1
         if depth == 0:
-            return text[start:place]
-    return text[start : start + LONGEST_BOX].partition("\n")[0]
+            return inside[: brace.start()]
+    return inside.partition("\n")[0]
 
 
 def _opinion(content: str) -> Opinion:
