@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
@@ -58,15 +59,13 @@ def fault_of(status: int, headers: Mapping[str, str], body: bytes) -> Exception:
     reason = f"HTTP {status}: {said(body)}"
     if status == 429 and _NO_CREDIT.search(reason):
         return unusable("the model's server wants to be paid first", reason)
-    if status in _OVERLOADED:
-        return Overloaded(reason, retry_after(headers))
+    wait = retry_after(headers)
+    if status in _OVERLOADED or (status >= 500 and wait is not None):
+        return Overloaded(reason, wait)
     if status >= 500:
-        wait = retry_after(headers)
-        return Passing(reason) if wait is None else Overloaded(reason, wait)
-    if _FILTERED.search(reason):
-        return Declined(reason, "content_filter")
-    if _TOO_LONG.search(reason):
-        return Declined(reason, "length")
+        return Passing(reason)
+    if _FILTERED.search(reason) or _TOO_LONG.search(reason):
+        return Declined(reason, "content_filter" if _FILTERED.search(reason) else "length")
     if status in _FATAL:
         return unusable("the model's server refuses all questions", reason)
     return Declined(reason)
@@ -98,10 +97,8 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 def said(body: bytes) -> str:
     """Return what a server says of a fault, in one line of moderate length."""
     text = body[:20_000].decode("utf-8", "replace")
-    try:
+    with suppress(ValueError, RecursionError):
         text = _message(json.loads(body))
-    except (ValueError, RecursionError):
-        pass
     line = " ".join(text.split())
     return line if len(line) <= 500 else f"{line[:500]}…"
 

@@ -108,7 +108,7 @@ class Limiter:
         self._open_at = max(self._open_at, time.monotonic() + wait)
 
     def _backoff(self, times: int) -> float:
-        longest = min(self.backoff_s * 2 ** min(times - 1, 16), MOST_BACKOFF_S)
+        longest = min(self.backoff_s * 2.0 ** min(times - 1, 16), MOST_BACKOFF_S)
         return longest / 2 + self._spread(longest / 2)
 
     def _spread(self, longest: float) -> float:

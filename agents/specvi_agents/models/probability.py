@@ -25,15 +25,11 @@ def p_yes_of(logprobs: Any) -> float | None:
         return None
     try:
         tokens = [str(one["token"]) for one in content]
-        found = None
-        for found in _ANSWER.finditer("".join(tokens)):
-            pass
-        if found is None:
-            return None
+        answers = [found.start(1) for found in _ANSWER.finditer("".join(tokens))]
         begin = 0
         for token, one in zip(tokens, content, strict=True):
-            if begin + len(token) > found.start(1):
-                return _share(one, token[: found.start(1) - begin])
+            if answers and begin + len(token) > answers[-1]:
+                return _share(one, token[: answers[-1] - begin])
             begin += len(token)
     except (LookupError, TypeError, AttributeError):
         return None

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -136,7 +136,7 @@ def _sendable(arguments: str) -> str:
     return arguments if isinstance(value, dict) else json.dumps({"not_json": arguments})
 
 
-def read_reply(answer: Any, cost_of: Any = lambda _: None) -> Reply:
+def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None] = lambda _: None) -> Reply:
     """Read a chat completion.
 
     Parameters
@@ -197,16 +197,14 @@ def _text(content: Any) -> str:
 
 
 def _calls(values: Sequence[Any]) -> tuple[ToolCall, ...]:
-    """Read tool calls; one without an id of its own gets one, since its answer must name it."""
-    calls: list[ToolCall] = []
-    for number, value in enumerate(values):
-        function = value["function"]
+    """Read tool calls. A missing id is the empty string: the environment names calls apart."""
+    calls = []
+    for value in values:
+        function, given = value["function"], value.get("id")
         arguments = function.get("arguments")
-        given = value.get("id")
-        fresh = isinstance(given, str) and given and given not in {call.id for call in calls}
         calls.append(
             ToolCall(
-                id=given if fresh else f"call-{number}",
+                id=given if isinstance(given, str) else "",
                 name=str(function.get("name") or ""),
                 arguments=arguments if isinstance(arguments, str) else json.dumps(arguments or {}),
             )
