@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from specvi_agents.dialects import as_sent
@@ -13,18 +12,9 @@ from specvi_agents.messages import Message, Model, ModelError, Reply, picture_of
 from specvi_agents.options import AgentOptions
 from specvi_agents.parsing import PARSER_VERSION
 from specvi_agents.prompts import PROMPT_VERSION
-from specvi_agents.recording import Recording, total_cost
-from specvi_benchmark.traces import Trace
-from specvi_benchmark.vetting import ANSWERS, Answer, Outcome, Question, Verdict, Vote
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One inspection of a question: its verdict, and the probability its final turn came with."""
-
-    verdict: Verdict
-    p_yes: float | None
-    trace: Trace
+from specvi_agents.recording import Recording
+from specvi_agents.voting import elect
+from specvi_benchmark.vetting import Outcome, Question, Verdict
 
 
 class AgentVetter:
@@ -62,15 +52,14 @@ class AgentVetter:
                 tasks = [group.create_task(self._inspect(question, sample)) for sample in votes]
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
-        samples = [task.result() for task in tasks]
-        verdict = verdict_of(samples, must_agree=self._options.abstain_on_split)
+        verdict = elect([task.result() for task in tasks], must_agree=self._options.abstain_on_split)
         return replace(verdict, seconds=time.perf_counter() - clock)
 
     async def close(self) -> None:
         """Let go of the model's connections."""
         await self._model.close()
 
-    async def _inspect(self, question: Question, sample: int) -> Sample:
+    async def _inspect(self, question: Question, sample: int) -> Verdict:
         """Run one inspection. A model that gives no reply ends it as `error`, the reason in the trace."""
         environment = InspectionEnvironment(self._options.environment)
         messages = list(await asyncio.to_thread(environment.reset, question))
@@ -96,10 +85,11 @@ class AgentVetter:
             verdict = Verdict(
                 question.id, question.task.key, Outcome.ERROR, tool_calls=environment.calls_used
             )
-            return Sample(record.priced(verdict), None, record.trace(environment.settings, sample))
-        verdict = environment.finish(reply.text, step.ended, refusal=reply.refusal)
-        p_yes = reply.p_yes if verdict.answer is not None else None
-        return Sample(record.priced(verdict), p_yes, record.trace(environment.settings, sample))
+        else:
+            verdict = environment.finish(reply.text, step.ended, refusal=reply.refusal)
+            verdict = replace(verdict, p_yes=None if verdict.answer is None else reply.p_yes)
+        trace = record.trace(environment.settings, sample)
+        return replace(record.priced(verdict), traces=(trace,))
 
     async def _reply(self, messages: Sequence[Message], sample: int) -> Reply:
         settings = self._options.environment
@@ -131,44 +121,3 @@ def printable(reply: Reply) -> Reply:
 
 def _utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
-
-
-def verdict_of(samples: Sequence[Sample], *, must_agree: bool = False) -> Verdict:
-    """Return the verdict of one sample, or of the votes of several.
-
-    The answer is the strict majority of all samples, or with ``must_agree`` what all of them say; otherwise
-    the outcome is `abstained`. If a sample failed and could still turn that, the outcome is `error`, so that
-    the question is asked again. P(YES) is the share of YES among the samples that answered; of a single
-    sample, what the model's log-probabilities say.
-    """
-    verdicts = [sample.verdict for sample in samples]
-    first = verdicts[0]
-    traces = tuple(sample.trace for sample in samples)
-    if len(samples) == 1:
-        return replace(first, p_yes=samples[0].p_yes, traces=traces)
-    votes: tuple[Vote, ...] = tuple(verdict.answer or "none" for verdict in verdicts)
-    needed = len(votes) if must_agree else len(votes) // 2 + 1
-    answer = _elected(votes, needed)
-    failed = sum(verdict.outcome is Outcome.ERROR for verdict in verdicts)
-    is_open = failed > 0 and any(votes.count(choice) + failed >= needed for choice in ANSWERS)
-    outcome = Outcome.ANSWERED if answer else Outcome.ERROR if is_open else Outcome.ABSTAINED
-    counted = Counter(votes)
-    answered = counted["YES"] + counted["NO"]
-    return Verdict(
-        first.id,
-        first.task,
-        outcome,
-        answer,
-        _elected([verdict.answer_lenient or "none" for verdict in verdicts], needed),
-        p_yes=counted["YES"] / answered if answered else None,
-        votes=votes,
-        tool_calls=sum(verdict.tool_calls for verdict in verdicts),
-        tokens_in=sum(verdict.tokens_in for verdict in verdicts),
-        tokens_out=sum(verdict.tokens_out for verdict in verdicts),
-        cost_usd=total_cost([verdict.cost_usd for verdict in verdicts]),
-        traces=traces,
-    )
-
-
-def _elected(votes: Sequence[Vote], needed: int) -> Answer | None:
-    return next((choice for choice in ANSWERS if votes.count(choice) >= needed), None)

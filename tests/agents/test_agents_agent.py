@@ -11,11 +11,12 @@ from specvi_agents.agent import AgentVetter
 from specvi_agents.environment import EnvironmentOptions, InspectionEnvironment
 from specvi_agents.messages import Message, ModelError, Reply, ToolCall
 from specvi_agents.options import AgentOptions, Sampling, refuse_rest
+from specvi_agents.replay import replay, replay_reward
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.record import SplitReference, read_run_record
 from specvi_benchmark.runs.runner import run
 from specvi_benchmark.traces import read_traces
-from specvi_benchmark.vetting import AsyncVetter, VetterUnusable
+from specvi_benchmark.vetting import AsyncVetter, Outcome, VetterUnusable
 from specvi_benchmark.views.tool import TOOL_NAME
 
 WINDOW = '{"wavelength_range": [6400, 6700]}'
@@ -205,6 +206,45 @@ def test_the_trace_has_every_turn_and_picture(question):
     assert trace.environment["view"]["style"] == "clean"
 
 
+def told_again(verdict, **more):
+    return replay([trace.record(verdict.task, verdict.id) for trace in verdict.traces], **more)
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [[CALL, YES], [CALL] * 9, [CALL] * 8 + [CALL + NO], [Reply(YES, stop="length")], [Reply("", stop="length")],
+     [Reply("", stop="content_filter")], [Reply(YES, refusal="no")], [CALL, ModelError("x")], [ModelError("x")], [""],
+     ["I can't help with that."], [Reply(CALL, tokens_in=5, tokens_out=2), "The answer is NO."]],
+)  # fmt: skip
+def test_a_trace_read_again_gives_the_same_verdict(question, replies):
+    verdict, _ = vetted(question, list(replies))
+    again = told_again(verdict)
+    same = ("id", "task", "outcome", "answer", "answer_lenient", "tool_calls", "tokens_in", "tokens_out")
+    assert [getattr(again, name) for name in same] == [getattr(verdict, name) for name in same]
+    assert again.cost_usd is None
+
+
+def test_votes_read_again_give_the_same_verdict(question):
+    verdict, _ = vetted(question, [YES], [NO], [YES])
+    again = told_again(verdict)
+    assert (
+        (again.answer, again.votes, again.p_yes)
+        == (verdict.answer, verdict.votes, verdict.p_yes)
+        == ("YES", ("YES", "NO", "YES"), 2 / 3)
+    )
+    assert told_again(verdict, must_agree=True).outcome is Outcome.ABSTAINED
+
+
+@pytest.mark.parametrize(
+    ("replies", "rewards"),
+    [([CALL, YES], (1.0, 0.0)), ([r"\boxed{NO}"], (-0.2, 0.8)), ([CALL, ModelError("x")], (-0.2, -0.2))],
+)
+def test_the_reward_of_a_trace(question, replies, rewards):
+    verdict, _ = vetted(question, replies)
+    record = verdict.traces[0].record("cv", "x")
+    assert (replay_reward(record, "YES"), replay_reward(record, "NO")) == rewards
+
+
 def test_lone_surrogates_do_not_stop_a_log(question):
     call = ToolCall(id="\udfff", name="\ud800", arguments="\ud800")
     replies = [Reply("\ud800", (call,), reasoning="\ud800"), Reply(f"\ud800{YES}")]
@@ -259,9 +299,11 @@ def test_votes_are_asked_for_together(question):
 def test_a_fault_of_one_vote_is_told_as_it_is_and_stops_the_others(question):
     """`VetterUnusable` must reach the runner; and nothing may be asked, and paid for, after it."""
     cancelled = []
+    all_asked = asyncio.Barrier(3)
 
     class Faulty(Script):
         async def reply(self, *_, sample, **__):
+            await all_asked.wait()
             if sample == 1:
                 raise VetterUnusable("the key is refused")
             try:
