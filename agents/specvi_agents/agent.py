@@ -10,7 +10,7 @@ from specvi_agents.dialects import as_sent
 from specvi_agents.environment import InspectionEnvironment
 from specvi_agents.messages import Message, Model, ModelError, Reply, picture_of
 from specvi_agents.options import AgentOptions
-from specvi_agents.parsing import PARSER_VERSION
+from specvi_agents.parsing import PARSER_VERSION, Ended
 from specvi_agents.prompts import PROMPT_VERSION
 from specvi_agents.recording import Recording
 from specvi_agents.voting import elect
@@ -65,31 +65,35 @@ class AgentVetter:
         messages = list(await asyncio.to_thread(environment.reset, question))
         record = Recording(messages)
         try:
-            while True:
-                clock = time.perf_counter()
-                reply = printable(await self._reply(messages, sample))
-                step = environment.hear(reply)
-                record.add_reply(reply, step, time.perf_counter() - clock)
-                if step.ended is not None:
-                    break
-                calls = () if step.is_in_text else step.calls
-                messages.append(Message("assistant", reply.text, calls=calls, reasoning=reply.reasoning))
-                for call in step.calls:
-                    clock = time.perf_counter()
-                    answer = await asyncio.to_thread(_carry_out, environment, call.name, call.arguments)
-                    answer = replace(answer, call_id=None if step.is_in_text else call.id)
-                    messages.append(answer)
-                    record.add_answer(answer, call.id, time.perf_counter() - clock)
+            reply, ended = await self._converse(environment, messages, record, sample)
         except ModelError as error:
             record.add_error(str(error) or type(error).__name__)
-            verdict = Verdict(
-                question.id, question.task.key, Outcome.ERROR, tool_calls=environment.calls_used
-            )
+            used = environment.calls_used
+            verdict = Verdict(question.id, question.task.key, Outcome.ERROR, tool_calls=used)
         else:
-            verdict = environment.finish(reply.text, step.ended, refusal=reply.refusal)
+            verdict = environment.finish(reply.text, ended, refusal=reply.refusal)
             verdict = replace(verdict, p_yes=None if verdict.answer is None else reply.p_yes)
         trace = record.trace(environment.settings, sample)
         return replace(record.priced(verdict), traces=(trace,))
+
+    async def _converse(
+        self, environment: InspectionEnvironment, messages: list[Message], record: Recording, sample: int
+    ) -> tuple[Reply, Ended]:
+        """Ask and carry out calls until a turn is the last; return that turn, and why it was."""
+        while True:
+            clock = time.perf_counter()
+            reply = printable(await self._reply(messages, sample))
+            step = environment.hear(reply)
+            record.add_reply(reply, step, time.perf_counter() - clock)
+            if step.ended is not None:
+                return reply, step.ended
+            calls = () if step.is_in_text else step.calls
+            messages.append(Message("assistant", reply.text, calls=calls, reasoning=reply.reasoning))
+            for call in step.calls:
+                clock = time.perf_counter()
+                answer = await asyncio.to_thread(_carry_out, environment, call.name, call.arguments)
+                messages.append(replace(answer, call_id=None if step.is_in_text else call.id))
+                record.add_answer(messages[-1], call.id, time.perf_counter() - clock)
 
     async def _reply(self, messages: Sequence[Message], sample: int) -> Reply:
         settings = self._options.environment
