@@ -11,7 +11,7 @@ from specvi_agents.agent import AgentVetter
 from specvi_agents.environment import EnvironmentOptions, InspectionEnvironment
 from specvi_agents.messages import Message, ModelError, Reply, ToolCall
 from specvi_agents.options import AgentOptions, Sampling, refuse_rest
-from specvi_agents.replay import replay, replay_reward
+from specvi_agents.rereading import reread, reread_reward
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.record import SplitReference, read_run_record
 from specvi_benchmark.runs.runner import run
@@ -207,7 +207,7 @@ def test_the_trace_has_every_turn_and_picture(question):
 
 
 def told_again(verdict, **more):
-    return replay([trace.record(verdict.task, verdict.id) for trace in verdict.traces], **more)
+    return reread([trace.record(verdict.task, verdict.id) for trace in verdict.traces], **more)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_votes_read_again_give_the_same_verdict(question):
 def test_the_reward_of_a_trace(question, replies, rewards):
     verdict, _ = vetted(question, replies)
     record = verdict.traces[0].record("cv", "x")
-    assert (replay_reward(record, "YES"), replay_reward(record, "NO")) == rewards
+    assert (reread_reward(record, "YES"), reread_reward(record, "NO")) == rewards
 
 
 def test_lone_surrogates_do_not_stop_a_log(question):
