@@ -28,7 +28,7 @@ MIN_POINTS = 8
 ROUNDING_AA = 1e-6
 """A view's ends are pixels; dividing by 1 + z again may move them by a rounding error."""
 
-PEAK_BIN_KMS, PEAK_BINS, PEAK_SIGMA = 140.0, 8, 4.0
+PEAK_BIN_KMS, PEAK_BINS, PEAK_SIGMA = 140.0, 8, 3.0
 """Bins in which two peaks are told apart: two pixels of LAMOST, or an eighth of the line; and how sure it must be."""
 
 EDGE_WIDTH_AA = {"C2": 40.0, "TiO": 25.0, "ZrO": 15.0, "CN": 25.0}

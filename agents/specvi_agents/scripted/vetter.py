@@ -134,9 +134,8 @@ class _Talk:
 
     def finish(self, thought: str, conclusion: Conclusion) -> Verdict:
         """Write the final turn; return the verdict with the trace."""
-        text = (
-            f"<think>{thought}</think>\n<answer>{conclusion.reason}. \\boxed{{{conclusion.answer}}}</answer>"
-        )
+        answer = f"<answer>\n\\boxed{{{conclusion.answer}}}\n{conclusion.reason}.\n</answer>"
+        text = f"<think>{thought}</think>\n{answer}"
         self._say(text)
         verdict = self._record.priced(self._environment.finish(text))
         return replace(verdict, traces=(self._record.trace(self._environment.settings, 0),))
