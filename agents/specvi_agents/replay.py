@@ -1,67 +1,80 @@
-"""Reads a kept inspection again: the verdict that its words come to now, without a model."""
+"""Reads every inspection of a run again with the present parser, and says which verdicts change."""
 
-from collections.abc import Sequence
-from typing import get_args
+from dataclasses import dataclass
 
-from specvi_agents.messages import StopReason
-from specvi_agents.parsing import AssistantTurn, Ended, Reading, read
-from specvi_agents.parsing import reward as reward_of
-from specvi_agents.voting import elect
-from specvi_benchmark.traces import TraceRecord, Turn
-from specvi_benchmark.vetting import Answer, Outcome, Verdict
+from specvi_agents.rereading import reread
+from specvi_benchmark.runs.predictions import Prediction
+from specvi_benchmark.trace_page import RecordedRun
+from specvi_benchmark.traces import TraceRecord
+from specvi_benchmark.vetting import Verdict
 
-_ENDS: dict[str, Ended] = {**{stop: stop for stop in get_args(StopReason)}, "budget": "budget"}
+COMPARED = ("outcome", "answer", "answer_lenient", "votes")
+"""What the parser decides. Costs and the probability of a single sample are not in the words."""
 
 
-def replay(traces: Sequence[TraceRecord], *, must_agree: bool = False) -> Verdict:
-    """Return the verdict of the traces of one question, one trace a sample.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A question whose verdict would be another one now, both in words."""
 
-    Parameters
+    task: str
+    id: str
+    was: str
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunReplay:
+    """What came of reading a run again.
+
+    Attributes
     ----------
-    traces
-        In the order of their samples.
-    must_agree
-        As in `elect`; the run's config says it (``abstain_on_split``).
-
-    Returns
-    -------
-    With answer, outcome, lenient answer, votes, calls, tokens and seconds. What a trace does not hold is not
-    made up: the cost is None, and so is the P(YES) of a single sample.
+    same
+        Questions whose verdict stays.
+    changed
+        Questions whose verdict changes.
+    unread
+        Questions that the parser never read: the statement of a system that answers directly, or an end
+        that does not say why it was one.
+    missing
+        Questions with a verdict, but without a trace of every sample.
     """
-    return elect([_verdict(trace) for trace in traces], must_agree=must_agree)
+
+    same: int
+    changed: tuple[Change, ...]
+    unread: int
+    missing: int
 
 
-def replay_reward(trace: TraceRecord, truth: Answer) -> float:
-    """Return the reward of a kept inspection: 1, 0.8, 0 or −0.2; of one that broke off, −0.2."""
-    turns = [AssistantTurn(turn.text, turn.reasoning) for turn in _spoken(trace)]
-    return reward_of(truth, turns, _reading(trace))
+def replay_run(run: RecordedRun) -> RunReplay:
+    """Read every recorded inspection of a run again and compare with its predictions."""
+    must_agree = bool(run.record.config.get("abstain_on_split", False))
+    same = unread = missing = 0
+    changed: list[Change] = []
+    for key, row in run.predictions.items():
+        samples = run.traces.get(key, ())
+        if len(samples) != len(row.votes or (None,)):
+            missing += 1
+        elif not all(_was_read(sample) for sample in samples):
+            unread += 1
+        else:
+            now = reread(samples, must_agree=must_agree)
+            if all(getattr(row, name) == getattr(now, name) for name in COMPARED):
+                same += 1
+            else:
+                changed.append(Change(*key, was=_words(row), now=_words(now)))
+    return RunReplay(same, tuple(changed), unread, missing)
 
 
-def _verdict(trace: TraceRecord) -> Verdict:
-    reading = _reading(trace)
-    spoken = _spoken(trace)
-    usage = [turn.usage or {} for turn in spoken]
-    return Verdict(
-        trace.id,
-        trace.task,
-        reading.outcome,
-        reading.answer,
-        reading.answer_lenient,
-        tool_calls=sum(turn.role == "tool" for turn in trace.turns),
-        tokens_in=sum(used.get("tokens_in", 0) for used in usage),
-        tokens_out=sum(used.get("tokens_out", 0) for used in usage),
-        cost_usd=None,
-        seconds=sum(turn.seconds or 0.0 for turn in trace.turns),
-    )
+def _was_read(sample: TraceRecord) -> bool:
+    """Tell whether the parser read the end: the inspection broke off, or its last turn says why it was the last."""
+    if not sample.turns or "parser_version" not in sample.environment:
+        return False
+    last = sample.turns[-1]
+    return last.role == "error" or (last.role == "assistant" and last.stop is not None)
 
 
-def _reading(trace: TraceRecord) -> Reading:
-    """Read the last turn; an inspection that broke off, or in which nobody spoke, is an `error`."""
-    last = trace.turns[-1] if trace.turns else None
-    if last is None or last.role != "assistant":
-        return Reading(Outcome.ERROR, None, None, is_sound=False)
-    return read(last.text, _ENDS.get(last.stop or "stop", "stop"), last.refusal)
-
-
-def _spoken(trace: TraceRecord) -> list[Turn]:
-    return [turn for turn in trace.turns if turn.role == "assistant"]
+def _words(verdict: Verdict | Prediction) -> str:
+    lenient = verdict.answer_lenient
+    aside = "" if lenient == verdict.answer else f", leniently {lenient or 'none'}"
+    votes = f", votes {' '.join(verdict.votes)}" if verdict.votes else ""
+    return f"{verdict.answer or 'none'} ({verdict.outcome.value}{aside}{votes})"

@@ -129,7 +129,7 @@ def _replay(run: "RecordedRun", *, json_: bool) -> None:
     from dataclasses import asdict
 
     from specvi_agents.parsing import PARSER_VERSION
-    from specvi_agents.replay_run import replay_run
+    from specvi_agents.replay import replay_run
     from specvi_benchmark.trace_page.text import visible
 
     result = replay_run(run)
