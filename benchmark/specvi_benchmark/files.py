@@ -180,18 +180,18 @@ def append_line(path: Path, record: object) -> None:
 
     A kill leaves at most one unfinished line at the end, which `read_lines` and `mend_log` drop.
     """
-    append_bytes(path, json_line(record))
-
-
-def append_bytes(path: Path, line: bytes) -> None:
-    """Append a line that is already encoded; see `append_line`."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
-        written = os.write(handle, line)
-        while written < len(line):
-            written += os.write(handle, line[written:])
+        write_all(handle, json_line(record))
     finally:
         os.close(handle)
+
+
+def write_all(handle: int, content: bytes) -> None:
+    """Write all of ``content``: a system call may write less than it was given."""
+    written = os.write(handle, content)
+    while written < len(content):
+        written += os.write(handle, content[written:])
 
 
 def mend_log(path: Path) -> int:

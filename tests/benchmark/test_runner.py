@@ -155,7 +155,10 @@ def test_the_trace_is_written_before_the_prediction(
     tmp_path: Path, make_split: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    monkeypatch.setattr("specvi_benchmark.runs.log.append_bytes", lambda path, _: written.append(path.name))
+    monkeypatch.setattr(
+        "specvi_benchmark.runs.log.write_all",
+        lambda handle, _: written.append(os.readlink(f"/proc/self/fd/{handle}").rsplit("/", 1)[1]),
+    )
     start(Scripted(yes), make_split(2), tmp_path)
     assert written == ["traces.jsonl", "predictions.jsonl"] * 2
 
@@ -255,15 +258,22 @@ def test_a_log_cut_at_any_byte_resumes_to_the_same_result(tmp_path: Path, make_s
     whole = (tmp_path / "whole" / "predictions.jsonl").read_bytes()
     traces = (tmp_path / "whole" / "traces.jsonl").read_bytes()
     run_json = json.loads((tmp_path / "whole" / "run.json").read_text()) | {"ended": None, "counts": None}
-    for cut in range(0, len(whole), 23):
+    written = [
+        (name, byte)
+        for trace, row in zip(traces.splitlines(keepends=True), whole.splitlines(keepends=True), strict=True)
+        for name, line in (("traces.jsonl", trace), ("predictions.jsonl", row))
+        for byte in line
+    ]  # every byte in the order in which a run writes them
+    for cut in range(0, len(written), 97):
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
         (folder / "run.json").write_text(json.dumps(run_json))
-        (folder / "predictions.jsonl").write_bytes(whole[:cut])
-        (folder / "traces.jsonl").write_bytes(traces[: cut + 11])
+        for kept in ("traces.jsonl", "predictions.jsonl"):
+            (folder / kept).write_bytes(bytes(byte for name, byte in written[:cut] if name == kept))
+        before = (folder / "predictions.jsonl").read_bytes().count(b"\n")
         vetter = Scripted(yes)
         record = start(vetter, split, folder)
-        assert len(vetter.asked) == 5 - whole[:cut].count(b"\n")
+        assert len(vetter.asked) == 5 - before
         assert outcomes(folder) == outcomes(tmp_path / "whole")
         assert set(read_traces(folder / "traces.jsonl")) == {("cv", c.id, 0) for c in split.candidates}
         assert record.counts is not None

@@ -1,11 +1,13 @@
 """The log of a run: pictures, then traces, then the prediction, so that what is logged is logged whole."""
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
-from specvi_benchmark.files import append_bytes, json_line, mend_log, write_once
+from specvi_benchmark.files import json_line, mend_log, write_all
 from specvi_benchmark.runs.predictions import prediction_of
 from specvi_benchmark.runs.record import PREDICTIONS_FILE, TRACES_FILE, VIEWS_FOLDER
 from specvi_benchmark.traces import TraceRecord
@@ -52,18 +54,50 @@ def entry_of(verdict: Verdict) -> Entry:
     )
 
 
-def write_entry(folder: Path, entry: Entry) -> None:
-    """Write an entry. A kill at any byte leaves it whole, or without its prediction: asked again."""
-    for name, png in entry.pictures.items():
-        write_once(folder / VIEWS_FOLDER / f"{name}.png", png)
-    for line in entry.traces:
-        append_bytes(folder / TRACES_FILE, line)
-    append_bytes(folder / PREDICTIONS_FILE, entry.prediction)
+class Log:
+    """Writes entries into a run folder. A kill at any byte leaves an entry whole, or to be asked again.
+
+    A picture may be left in part then, but under a name that no trace holds yet; it is written anew.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._views = folder / VIEWS_FOLDER
+        self._traces, self._predictions = (
+            os.open(folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            for name in (TRACES_FILE, PREDICTIONS_FILE)
+        )
+
+    def write(self, entry: Entry) -> None:
+        """Write pictures, then traces, then the prediction."""
+        for name, png in entry.pictures.items():
+            self._keep(self._views / f"{name}.png", png)
+        for line in entry.traces:
+            write_all(self._traces, line)
+        write_all(self._predictions, entry.prediction)
+
+    def close(self) -> None:
+        """Close the files."""
+        os.close(self._traces)
+        os.close(self._predictions)
+
+    def __enter__(self) -> Self:
+        """Return the log."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the files."""
+        self.close()
+
+    def _keep(self, path: Path, png: bytes) -> None:
+        try:
+            if path.stat().st_size == len(png):  # the name says what is in it
+                return
+        except FileNotFoundError:
+            path.parent.mkdir(exist_ok=True)
+        path.write_bytes(png)
 
 
 def mend(folder: Path) -> None:
-    """Remove what a kill left unfinished."""
+    """Cut what a kill left unfinished at the ends of the logs."""
     mend_log(folder / PREDICTIONS_FILE)
     mend_log(folder / TRACES_FILE)
-    for unfinished in (folder / VIEWS_FOLDER).glob(".*.tmp"):
-        unfinished.unlink()

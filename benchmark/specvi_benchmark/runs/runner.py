@@ -12,7 +12,7 @@ from pathlib import Path
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.ask import ask
 from specvi_benchmark.runs.budget import Limits, Spending, costs
-from specvi_benchmark.runs.log import Entry, mend, write_entry
+from specvi_benchmark.runs.log import Entry, Log, mend
 from specvi_benchmark.runs.predictions import read_run_predictions
 from specvi_benchmark.runs.record import (
     PREDICTIONS_FILE,
@@ -102,7 +102,9 @@ def run(
         if waiting and record.ended is not None:  # new attempts at `error` rows reopen the run
             record = record.model_copy(update={"ended": None, "counts": None})
             write_run_record(folder, record)
-        if ask(vetter, waiting, state.take, state.spending.may_ask):
+        with Log(folder) as state.log:
+            left = ask(vetter, waiting, state.take, state.spending.may_ask)
+        if left:
             state.tell(stopped_by=state.spending.stopped_by)
             return record
         if len(state.outcomes) != len(split.candidates):
@@ -119,10 +121,12 @@ def run(
 class _State:
     """What the log of a run says so far; takes entries, and tells how far the run is."""
 
+    log: Log
+
     def __init__(
         self, folder: Path, split: Split, spending: Spending, report: Callable[[Progress], None]
     ) -> None:
-        self.folder, self.total, self.spending, self.report = folder, len(split.candidates), spending, report
+        self.total, self.spending, self.report = len(split.candidates), spending, report
         self.outcomes = finished(folder)
         self.counts = Counter(self.outcomes.values())
         for cost_usd in costs(folder / PREDICTIONS_FILE):
@@ -131,7 +135,7 @@ class _State:
     def take(self, entry: Entry) -> None:
         """Log an entry and count it."""
         verdict = entry.verdict
-        write_entry(self.folder, entry)
+        self.log.write(entry)
         key = verdict.task, verdict.id
         if key in self.outcomes:
             self.counts[self.outcomes[key]] -= 1

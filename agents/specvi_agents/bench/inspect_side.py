@@ -1,0 +1,85 @@
+"""The side of inspect_ai, run as a script by the Python that has it; imports nothing of this suite.
+
+``inspect_side.py URL CONVERSATIONS IN_FLIGHT PICTURES LOGS`` holds the conversations of the echo server: the full view,
+a tool that shows a picture, an answer. PICTURES holds PNG files drawn beforehand: nothing is rendered here.
+"""
+
+import base64
+import itertools
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from inspect_ai import Task, eval  # noqa: A004  # type: ignore[import-not-found,unused-ignore]
+from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found,unused-ignore]
+from inspect_ai.model import (  # type: ignore[import-not-found,unused-ignore]
+    ChatMessageSystem,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+    get_model,
+)
+from inspect_ai.solver import generate, use_tools  # type: ignore[import-not-found,unused-ignore]
+from inspect_ai.tool import tool  # type: ignore[import-not-found,unused-ignore]
+
+GUIDELINE = "word " * 600  # about as long as a task's guideline
+
+
+def main(url: str, conversations: int, in_flight: int, pictures: Path, logs: Path) -> dict[str, float]:
+    """Hold the conversations; return what was measured."""
+    uris = [
+        "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+        for path in sorted(pictures.glob("*.png"))
+    ]
+    turn = itertools.cycle(uris)
+
+    @tool(name="spectral_visualization_tool")
+    def zoom():  # type: ignore[no-untyped-def]  # noqa: ANN202
+        async def execute(wavelength_range: list[float]) -> list[ContentText | ContentImage]:
+            """Draw a window of the spectrum.
+
+            Args:
+                wavelength_range: First and last wavelength.
+            """
+            return [ContentText(text=f"{wavelength_range} Å"), ContentImage(image=next(turn))]
+
+        return execute
+
+    samples = [
+        Sample(
+            input=[
+                ChatMessageSystem(content=GUIDELINE),
+                ChatMessageUser(content=[ContentImage(image=next(turn)), ContentText(text="Is it one?")]),
+            ],
+            id=number,
+        )
+        for number in range(conversations)
+    ]
+    task = Task(dataset=MemoryDataset(samples), solver=[use_tools(zoom()), generate()])
+    model = get_model("openai/echo", base_url=url, api_key="none", responses_api=False)
+    clock, cpu = time.perf_counter(), time.process_time()
+    (log,) = eval(
+        task,
+        model=model,
+        max_connections=in_flight,
+        max_samples=in_flight,
+        log_dir=str(logs),
+        display="none",
+    )
+    seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
+    assert log.status == "success", log.error
+    assert log.results is None or log.results.completed_samples == conversations
+    return {
+        "conversations": conversations,
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "peak_MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "bytes_written": sum(path.stat().st_size for path in logs.rglob("*") if path.is_file()),
+    }
+
+
+if __name__ == "__main__":
+    found = main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]), Path(sys.argv[5]))
+    print(json.dumps(found))  # noqa: T201
