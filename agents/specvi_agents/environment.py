@@ -212,7 +212,7 @@ class InspectionEnvironment:
         )
 
     def reward(self, truth: Answer) -> float:
-        """Return the reward of the finished inspection: 1, 0.8, 0 or −0.2."""
+        """Return the reward of the finished inspection: 1, 0.8, 0 or −0.2. The format is that of the turns heard."""
         if self._reading is None:
             raise RuntimeError("an inspection has a reward once it is finished")
         return reward(truth, self._turns, self._reading)

@@ -7,6 +7,7 @@ says both, or denies what it says, it has no reading.
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 
 from specvi_agents.thinking import split_thinking
 from specvi_benchmark.vetting import Answer
@@ -15,9 +16,7 @@ _TAG = re.compile(r"<\s{0,3}(/?)\s{0,3}(think|answer)\s{0,3}>", re.IGNORECASE)
 _BLOCK = re.compile(r"<answer>(.*?)(?:</answer>|(?=<answer>)|\Z)", re.DOTALL)
 _BOX = re.compile(r"(?:\\+b|\x08)oxed\s*\{")  # \x08: where a JSON reader took \b for a backspace
 _BRACE = re.compile(r"[{}]")
-_WORD = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _OPINION = re.compile(r"\b(?:yes|no|uncertain)\b", re.IGNORECASE)
-_DENIAL = re.compile(r"\b(?:not|neither|nor|never|cannot|or|uncertain)\b|n['’]t\b|/", re.IGNORECASE)
 _DENIED = re.compile(r"(?:\b(?:not|never|neither|nor)|n['’]t)\W{0,6}\Z", re.IGNORECASE)
 _ORNAMENT = re.compile(r"\\(?:text|textbf|mathrm|mathbf|rm|bf)\b|[\\{}$*_`\"'“”‘’\[\]()]")
 _MARKED = re.compile(
@@ -26,10 +25,11 @@ _MARKED = re.compile(
     r"\b(?P<word>yes|no|uncertain)\b(?P<after>[^\n]{0,12})",
     re.IGNORECASE,
 )
+_FIRST = re.compile(r"(yes|no)\b[^\S\n]*(?:$|[.,;:!–—\n-])", re.IGNORECASE)
 _ALONE = re.compile(r"\W*\b(yes|no)\b\W*", re.IGNORECASE)
 
-LONGEST_BOX = 120
-"""So many characters of a box are looked at."""
+MOST_BOXES = 50
+"""A text with more boxes repeats itself, and has no reading by its boxes."""
 
 Opinion = Answer | None
 """What a place says; None: it says something that is neither YES nor NO, or both."""
@@ -73,7 +73,11 @@ def _outside(text: str) -> str:
 
 def _boxes(text: str) -> Iterator[Opinion]:
     """Yield the opinion of each box; a box about something else, such as a wavelength, has none."""
-    for box in _BOX.finditer(text):
+    boxes = list(islice(_BOX.finditer(text), MOST_BOXES + 1))
+    if len(boxes) > MOST_BOXES:
+        yield None
+        return
+    for box in boxes:
         content = _content(text, box.end())
         if _OPINION.search(content):
             denied = _DENIED.search(text[max(0, box.start() - 20) : box.start()])
@@ -81,34 +85,26 @@ def _boxes(text: str) -> Iterator[Opinion]:
 
 
 def _content(text: str, start: int) -> str:
-    """Return what stands in a box up to the brace that closes it, or the rest of the line."""
-    inside = text[start : start + LONGEST_BOX]
-    if not _OPINION.search(inside):
-        return ""
+    """Return what stands in a box up to the brace that closes it; if none does, the rest of the line."""
     depth = 1
-    for brace in _BRACE.finditer(inside):
+    for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
-            return inside[: brace.start()]
-    return inside.partition("\n")[0]
+            return text[start : brace.start()]
+    return text[start:].partition("\n")[0]
 
 
 def _opinion(content: str) -> Opinion:
-    """Return the one word a content begins with, None where it says more than one thing or denies it."""
-    if _DENIAL.search(content):
+    """Return the word a content begins with; None where another one stands beside it."""
+    if len({word.upper() for word in _OPINION.findall(content)}) > 1:
         return None
-    words = {word.upper() for word in _WORD.findall(content)}
-    bare = _ORNAMENT.sub(" ", content).strip()
-    first = re.match(r"(yes|no)\b\s*(?:$|[.,;:!–—-])", bare, re.IGNORECASE)
-    if first is None or len(words) != 1:
-        return None
-    return "YES" if first[1].upper() == "YES" else "NO"
+    first = _FIRST.match(_ORNAMENT.sub(" ", content).strip())
+    return _answer(first[1]) if first is not None else None
 
 
 def _block_words(block: str) -> Iterator[Opinion]:
     """Yield the opinion of an answer block that begins with its word."""
-    bare = _ORNAMENT.sub(" ", block).strip()
-    first = re.match(r"(yes|no)\b\s*(?:$|[.,;:!–—\n-])", bare, re.IGNORECASE)
+    first = _FIRST.match(_ORNAMENT.sub(" ", block).strip())
     if first is not None:
         yield _answer(first[1])
     else:

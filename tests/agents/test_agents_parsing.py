@@ -43,6 +43,9 @@ TEXTS = [
     ("bold in the box", r"<answer>\boxed{**NO**}</answer>", "unparsed", None, "NO"),
     ("a full stop in the box", r"<answer>\boxed{YES.}</answer>", "unparsed", None, "YES"),
     ("a reason in the box", r"<answer>\boxed{NO, an M dwarf}</answer>", "unparsed", None, "NO"),
+    ("a negation in the reason", r"<answer>\boxed{NO, not a CV}</answer>", "unparsed", None, "NO"),
+    ("doubt in the box", r"<answer>\boxed{YES, UNCERTAIN}</answer>", "unparsed", None, None),
+    ("a choice in the box", r"<answer>\boxed{YES or maybe}</answer>", "unparsed", None, None),
     ("the class in the box", r"<answer>\boxed{CV}</answer>", "unparsed", None, None),
     ("maybe", r"<answer>\boxed{maybe}</answer>", "unparsed", None, None),
     ("denied in the box", r"<answer>\boxed{not YES}</answer>", "unparsed", None, None),
@@ -176,6 +179,8 @@ OTHER = {"YES": "NO", "NO": "YES", None: None}
 @given(text=TEXT)
 @example(text="The answer is NO, not YES.")
 @example(text="<answer>\\boxed{YES")
+@example(text="\\boxed{YES, " + "." * 109 + "YES NO}")  # no rule may hang on the words' lengths
+@example(text="\\boxed{YES}" * 51)
 @settings(max_examples=400)
 def test_exchanging_yes_and_no_exchanges_the_lenient_reading(text):
     assert read_leniently(exchanged(text)) == OTHER[read_leniently(text)]
