@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 
 from specvi_agents.scripted.inspection import Conclusion, Inspection, no, yes
-from specvi_agents.scripted.seen import Seen
 from specvi_agents.scripted.white_dwarf import DO_FWHM_KMS, DO_WIDTH_AA, HELIUM_II_KMS, is_pressure_broadened
 from specvi_agents.scripted.words import HINT_SIGMA, SEEN_SIGMA, in_absorption, listed, width_AA
 from specvi_benchmark.features import LineMeasurement
@@ -53,14 +52,13 @@ def inspect_o(look: Inspection) -> Conclusion:
     strongest = look.look("He II 4687").line("He II 4687", HELIUM_II_KMS)
     if in_absorption(strongest) and strongest.fwhm_kms >= DO_FWHM_KMS and width_AA(strongest) >= DO_WIDTH_AA:
         return no("He II 4687 is as broad as in a white dwarf")
-    wide = _wings(look)
-    h_gamma = wide["Hγ"].line("Hγ", BALMER_KMS)
+    h_gamma, is_dwarf = _hydrogen(look)
     if not in_absorption(h_gamma):
         return no("He II, but no hydrogen in absorption")
     calcium = look.look("Ca II K").line("Ca II K", METAL_KMS)
     if width_AA(calcium) > MAX_O_CALCIUM_AA:
         return no("Ca II K is far too strong for a hot star: the dips at He II are metals")
-    if _is_subdwarf(h_gamma, [*helium_ii.values(), *helium_i.values()]) or _is_white_dwarf(wide):
+    if _is_subdwarf(h_gamma, [*helium_ii.values(), *helium_i.values()]) or is_dwarf:
         return no("He II with hydrogen lines too broad for an O star: a hot subdwarf or a white dwarf")
     return yes(f"{listed(likely(helium_ii))} are in absorption with narrow hydrogen")
 
@@ -109,7 +107,7 @@ def inspect_a(look: Inspection) -> Conclusion:
     if has_lines(helium) and max(map(width_AA, helium.values())) >= MIN_HELIUM_AA:
         return no("He I is in absorption: hotter than A")
     h9 = look.look("H9").line("H9", BALMER_KMS)
-    if _series_ends_early(h_delta, h9) or _is_white_dwarf(_wings(look)):
+    if _series_ends_early(h_delta, h9) or _hydrogen(look)[1]:
         return no("Hydrogen is as broad as in a white dwarf or a subdwarf")
     has_calcium = calcium is not None and calcium.significance <= -SEEN_SIGMA
     if not (has_calcium and width_AA(calcium) > MAX_B_CALCIUM_AA) and _limit_AA(helium) > HELIUM_LIMIT_AA:
@@ -148,13 +146,15 @@ def _series_ends_early(h_delta: LineMeasurement | None, h9: LineMeasurement | No
     return (h9.height or 0.0) / (h_delta.height or -1.0) < SUBDWARF_H9_SHARE
 
 
-def _wings(look: Inspection) -> dict[str, Seen]:
-    """Zoom to Hβ and Hγ in windows wide enough for a white dwarf's wings."""
-    return {
-        "Hβ": look.look_at("Hβ and its wings", (4680, 5040)),
-        "Hγ": look.look_at("Hγ and its wings", (4180, 4500)),
-    }
+def _hydrogen(look: Inspection) -> tuple[LineMeasurement | None, bool]:
+    """Look at Hβ and Hγ in windows wide enough for the wings of a white dwarf.
 
-
-def _is_white_dwarf(wide: Mapping[str, Seen]) -> bool:
-    return is_pressure_broadened({name: view.line(name, WING_KMS) for name, view in wide.items()})
+    Returns
+    -------
+    Hγ measured as a star's, and whether both lines are a white dwarf's.
+    """
+    wings = {"Hβ": look.look_at("Hβ and its wings", (4680, 5040)).line("Hβ", WING_KMS)}
+    view = look.look_at("Hγ and its wings", (4180, 4500))
+    h_gamma = view.line("Hγ", BALMER_KMS)
+    wings["Hγ"] = view.line("Hγ", WING_KMS, quietly=True)
+    return h_gamma, is_pressure_broadened(wings)

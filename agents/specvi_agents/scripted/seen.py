@@ -56,11 +56,17 @@ class Seen:
     prepared: Prepared | None
     notes: list[str] = field(default_factory=list)
 
-    def line(self, name: str, half_width_kms: float, redshift: float = 0.0) -> LineMeasurement | None:
-        """Measure a line of the line list, at rest or at a redshift; None where it can't be seen."""
+    def line(
+        self, name: str, half_width_kms: float, redshift: float = 0.0, *, quietly: bool = False
+    ) -> LineMeasurement | None:
+        """Measure a line of the line list, at rest or at a redshift; None where it can't be seen.
+
+        ``quietly``: a second measurement of a line that was spoken of already.
+        """
         centre_AA = get_line(name).vacuum_AA * (1 + redshift)
         line = None if self.prepared is None else measure_line(self.prepared, centre_AA, half_width_kms)
-        self.notes.append(line_words(name, centre_AA if redshift else None, line))
+        if not quietly:
+            self.notes.append(line_words(name, centre_AA if redshift else None, line))
         return line
 
     def core(self, name: str, half_width_kms: float) -> LineMeasurement | None:

@@ -35,7 +35,7 @@ DA_MAX_CALCIUM_AA = 1.5
 
 DB_FWHM_KMS, DB_WIDTH_AA = 800.0, 3.0
 DO_FWHM_KMS, DO_WIDTH_AA, DO_COLOUR = 2200.0, 5.0, 2.0
-DZ_FWHM_KMS, DZ_WIDTH_AA, DZ_MAX_HYDROGEN_AA = 1200.0, 8.0, 3.0
+DZ_FWHM_KMS, DZ_WIDTH_AA, DZ_MAX_HYDROGEN_AA = 900.0, 8.0, 3.0
 DC_DEPTH, DC_SNR, DC_RANGE_AA = 0.06, 30.0, (4000.0, 6800.0)
 """A DC has no line deeper than 5 % (McCook & Sion 1999); at this S/N one would be seen in the full view."""
 
@@ -53,7 +53,7 @@ def inspect(look: Inspection) -> Conclusion:
     blue = look.look("Hγ")
     for name in ("Hγ", "Hδ"):
         balmer[name] = blue.line(name, WING_KMS[name])
-    h_gamma = blue.line("Hγ", SERIES_KMS) if _may_merge(balmer) else None
+    h_gamma = blue.line("Hγ", SERIES_KMS, quietly=True) if _may_merge(balmer) else None
     g_band = blue.index("PyHammer G band") if not in_absorption(balmer["Hγ"]) else None
     end = look.look("H9")
     h9 = end.line("H9", SERIES_KMS)
