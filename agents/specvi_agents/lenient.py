@@ -22,7 +22,7 @@ _ORNAMENT = re.compile(r"\\(?:text|textbf|mathrm|mathbf|rm|bf)\b|[\\{}$*_`\"'“
 _MARKED = re.compile(
     r"\b(?:answer|verdict|decision|conclusion|classification)\b\W{0,4}(?:\bis\b)?\W{0,6}"
     r"(?P<denied>\b(?:not|neither|never)\b\W{0,3})?"
-    r"\b(?P<word>yes|no|uncertain)\b(?P<after>[^\n]{0,12})",
+    r"\b(?P<word>yes|no|uncertain)\b(?=(?P<after>[^\n]{0,12}))",
     re.IGNORECASE,
 )
 _FIRST = re.compile(r"(yes|no)\b[^\S\n]*(?:$|[.,;:!–—\n-])", re.IGNORECASE)

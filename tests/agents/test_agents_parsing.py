@@ -181,6 +181,7 @@ OTHER = {"YES": "NO", "NO": "YES", None: None}
 @example(text="<answer>\\boxed{YES")
 @example(text="\\boxed{YES, " + "." * 109 + "YES NO}")  # no rule may hang on the words' lengths
 @example(text="\\boxed{YES}" * 51)
+@example(text="Answer: no NO or The answer is no:")
 @settings(max_examples=400)
 def test_exchanging_yes_and_no_exchanges_the_lenient_reading(text):
     assert read_leniently(exchanged(text)) == OTHER[read_leniently(text)]
