@@ -29,20 +29,25 @@ class Batcher(Generic[Request, Result]):
         self._waiting: asyncio.Queue[tuple[Request, asyncio.Future[Result]]] = asyncio.Queue()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batch")
         self._collector: asyncio.Task[None] | None = None
+        self._pending: set[asyncio.Future[Result]] = set()
 
     async def submit(self, request: Request) -> Result:
         """Return the result of one request, computed together with others."""
         if self._collector is None:
             self._collector = asyncio.create_task(self._run())
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
         self._waiting.put_nowait((request, future))
         return await future
 
     async def close(self) -> None:
-        """Take no more; wait until the batch at work is done."""
+        """Tell who still waits that nothing comes; return once the batch at work is done."""
         if self._collector is not None:
             self._collector.cancel()
             await asyncio.gather(self._collector, return_exceptions=True)
+        for future in [future for future in self._pending if not future.done()]:
+            future.set_exception(RuntimeError("stopped before there was a result"))
         await asyncio.to_thread(self._worker.shutdown)
 
     async def _run(self) -> None:

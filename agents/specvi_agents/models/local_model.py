@@ -83,7 +83,9 @@ class LocalModel:
             model, report = AutoModelForImageTextToText.from_pretrained(
                 checkpoint.folder, dtype=dtype, output_loading_info=True
             )
-        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        except UserError:
+            raise
+        except Exception as error:  # damaged files raise whatever their reader raises
             raise UserError(
                 "the model can't be loaded",
                 where=where,

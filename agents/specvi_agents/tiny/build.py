@@ -38,7 +38,7 @@ class TinyShape:
     vision_hidden_size: int = 64
     vision_layers: int = 2
     initializer_range: float = 0.08
-    largest_picture_px: int = 112 * 112
+    largest_picture_px: int = 224 * 112
 
 
 def build_tiny_model(
