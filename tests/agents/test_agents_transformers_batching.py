@@ -59,7 +59,7 @@ def test_the_event_loop_is_free_while_a_batch_is_at_work() -> None:
     async def ask() -> int:
         batcher = Batcher(work, 1)
         task = asyncio.create_task(batcher.submit(7))
-        while not started.is_set():
+        while not started.is_set():  # noqa: ASYNC110  # the event is of a thread
             await asyncio.sleep(0.001)
         go.set()  # reached only if the loop runs while `work` waits
         result = await task

@@ -30,7 +30,7 @@ _LOOK_S = 1.0
 _TAIL_LINES = 5
 
 
-class ServerOptions(StrictModel):
+class LaunchOptions(StrictModel):
     """How vLLM servers are started.
 
     Attributes
@@ -90,7 +90,7 @@ def find_executable() -> str:
     return found
 
 
-def command_line(checkpoint: Checkpoint, options: ServerOptions, port: int, executable: str) -> list[str]:
+def command_line(checkpoint: Checkpoint, options: LaunchOptions, port: int, executable: str) -> list[str]:
     """Return the command that serves a checkpoint with what an inspection needs.
 
     Tool calls in Hermes style, as Qwen's templates ask for them; as many pictures a conversation as the budget
@@ -103,7 +103,7 @@ def command_line(checkpoint: Checkpoint, options: ServerOptions, port: int, exec
         *("--served-model-name", checkpoint.name),
         *("--tensor-parallel-size", str(options.tensor_parallel)),
         *("--gpu-memory-utilization", f"{options.gpu_memory:g}"),
-        *("--limit-mm-per-prompt", json.dumps({"image": options.pictures})),
+        *("--limit-mm-per-prompt", json.dumps({"image": options.pictures, "video": 0})),
         *("--enable-auto-tool-choice", "--tool-call-parser", "hermes"),
         "--enable-prefix-caching",
         *("--generation-config", "vllm"),
@@ -131,7 +131,7 @@ def _knows_tools(folder: Path) -> bool:
     return False
 
 
-def gpu_groups(options: ServerOptions, visible: str | None) -> list[str | None]:
+def gpu_groups(options: LaunchOptions) -> list[str | None]:
     """Return the ``CUDA_VISIBLE_DEVICES`` of each server; one server alone takes what is visible.
 
     Raises
@@ -139,6 +139,7 @@ def gpu_groups(options: ServerOptions, visible: str | None) -> list[str | None]:
     UserError
         Fewer GPUs are visible than the servers need.
     """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if options.replicas == 1:
         return [visible]
     needed = options.replicas * options.tensor_parallel
@@ -230,9 +231,9 @@ class Server:
         )
 
 
-async def start_servers(checkpoint: Checkpoint, options: ServerOptions, executable: str) -> list[Server]:
+async def start_servers(checkpoint: Checkpoint, options: LaunchOptions, executable: str) -> list[Server]:
     """Start all servers side by side and wait until each answers; if one does not, none is left running."""
-    groups = gpu_groups(options, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    groups = gpu_groups(options)
     servers: list[Server] = []
     try:
         for number, gpus in enumerate(groups):
