@@ -157,7 +157,7 @@ def test_the_trace_is_written_before_the_prediction(
     written: list[str] = []
     monkeypatch.setattr(
         "specvi_benchmark.runs.log.write_all",
-        lambda handle, _: written.append(os.readlink(f"/proc/self/fd/{handle}").rsplit("/", 1)[1]),
+        lambda handle, _: written.append(Path(f"/proc/self/fd/{handle}").readlink().name),
     )
     start(Scripted(yes), make_split(2), tmp_path)
     assert written == ["traces.jsonl", "predictions.jsonl"] * 2

@@ -55,15 +55,16 @@ class Connection:
                     content=body,
                     options={"headers": {"Content-Type": "application/json"}},
                 )
-        except (TimeoutError, openai.APITimeoutError):
+        except TimeoutError:
             raise Passing(f"no whole answer within {self._timeout_s:g} s", slow=True) from None
         except openai.APIStatusError as error:
             response = error.response
             raise fault_of(response.status_code, response.headers, self._clean(response.content)) from None
-        except openai.APIConnectionError as error:
+        except openai.APIConnectionError as error:  # timeouts are among these
             cause = error.__cause__
             reason = f"{type(cause).__name__}: {cause}" if cause else str(error)
-            raise Passing(self._clean(reason.encode()).decode()) from None
+            slow = isinstance(cause, httpx2.ReadTimeout | httpx2.WriteTimeout | httpx2.PoolTimeout)
+            raise Passing(self._clean(reason.encode()).decode(), slow=slow) from None
         return self._clean(answer)
 
     async def close(self) -> None:

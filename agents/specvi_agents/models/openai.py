@@ -45,7 +45,12 @@ class OpenAIModel:
         self._url = f"{options.base_url}/chat/completions"
         self._cache = ReplyCache() if options.use_cache else None
         self._form = Form(tool_pictures=options.tool_pictures != "user")
-        self._limiter = Limiter(options.in_flight, tries=options.tries, patience_s=options.patience_s)
+        self._limiter = Limiter(
+            options.in_flight,
+            tries=options.tries,
+            patience_s=options.patience_s,
+            backoff_s=options.backoff_s,
+        )
         self._connection: Connection | None = None
         self._ready: asyncio.Task[None] | None = None
         self.in_flight = options.in_flight

@@ -32,8 +32,9 @@ class ServerOptions:
         Name of the environment variable that holds the key. The key itself is no option: options are recorded.
     in_flight
         Most requests, and inspections, at a time. Fewer while the server asks for patience.
-    timeout_s, tries, patience_s
-        Of one answer; of a request that fails for passing reasons; of a server that turns everything away.
+    timeout_s, tries, backoff_s, patience_s
+        Of one answer; of a request that fails for passing reasons, and the first wait between them; of a server
+        that turns everything away.
     tool_pictures
         Where the pictures of tool answers go.
     hand_back_reasoning
@@ -53,6 +54,7 @@ class ServerOptions:
     in_flight: int = 256
     timeout_s: float = 600.0
     tries: int = 6
+    backoff_s: float = 1.0
     patience_s: float = 900.0
     tool_pictures: ToolPictures = "auto"
     hand_back_reasoning: bool = True
@@ -140,6 +142,7 @@ class ServerOptions:
             in_flight=take("in_flight", _whole(1, 4096), standard.in_flight),
             timeout_s=take("timeout_s", _positive, standard.timeout_s),
             tries=take("tries", _whole(1, 100), standard.tries),
+            backoff_s=take("backoff_s", _positive, standard.backoff_s),
             patience_s=60 * take("patience_minutes", _positive, standard.patience_s / 60),
             tool_pictures=take("tool_pictures", _one_of(get_args(ToolPictures)), standard.tool_pictures),
             hand_back_reasoning=take("reasoning", _one_of(("back", "drop")), "back") == "back",
@@ -160,6 +163,7 @@ KNOWN = (
     "in_flight",
     "timeout_s",
     "tries",
+    "backoff_s",
     "patience_minutes",
     "tool_pictures",
     "reasoning",

@@ -29,7 +29,12 @@ MayAsk = Callable[[int], bool]
 
 
 def ask(
-    vetter: AnyVetter, questions: Sequence[Question], take: Take, may_ask: MayAsk = lambda _: True
+    vetter: AnyVetter,
+    questions: Sequence[Question],
+    take: Take,
+    may_ask: MayAsk = lambda _: True,
+    *,
+    give_up_at_s: float | None = None,
 ) -> int:
     """Hand ``take`` exactly one entry a question, in any order; return how many were left unasked.
 
@@ -41,6 +46,9 @@ def ask(
     may_ask
         Asked before each question (of a vetter that gets batches: after each verdict). Once it says no and
         nothing is being answered, the rest stays unasked.
+    give_up_at_s
+        Time of `time.monotonic` at which questions that an asynchronous vetter is answering are given up too,
+        as if they had not been asked.
 
     Raises
     ------
@@ -48,7 +56,7 @@ def ask(
         The vetter says that it can answer nothing.
     """
     if isinstance(vetter, AsyncVetter):
-        return asyncio.run(_ask_many(vetter, questions, take, may_ask))
+        return asyncio.run(_ask_many(vetter, questions, take, may_ask, give_up_at_s))
     left = len(questions)
     answers = _in_batches(vetter, questions)
     while left and may_ask(0):
@@ -67,29 +75,38 @@ def verdicts(vetter: AnyVetter, questions: Sequence[Question]) -> Iterator[Verdi
         yield from (entry.verdict for entry in _in_batches(vetter, questions))
 
 
-async def _ask_many(vetter: AsyncVetter, questions: Sequence[Question], take: Take, may_ask: MayAsk) -> int:
+async def _ask_many(
+    vetter: AsyncVetter,
+    questions: Sequence[Question],
+    take: Take,
+    may_ask: MayAsk,
+    give_up_at_s: float | None,
+) -> int:
     """Keep ``vetter.in_flight`` questions in flight; what is done is handed on and forgotten."""
     waiting = iter(questions)
-    running = 0
+    running = done = 0
 
     async def work() -> None:
-        nonlocal running
+        nonlocal running, done
         while may_ask(running) and (question := next(waiting, None)) is not None:
             running += 1
             entry = await _answer_of(vetter, question)
             running -= 1
+            done += 1
             take(entry)
 
     try:
-        async with asyncio.TaskGroup() as group:
+        async with asyncio.timeout_at(give_up_at_s), asyncio.TaskGroup() as group:
             for _ in range(min(getattr(vetter, "in_flight", IN_FLIGHT), len(questions))):
                 group.create_task(work())
+    except TimeoutError:
+        pass
     except BaseExceptionGroup as faults:
         raise faults.exceptions[0] from None
     finally:
         if close := getattr(vetter, "close", None):
             await close()
-    return sum(1 for _ in waiting)
+    return len(questions) - done
 
 
 async def _answer_of(vetter: AsyncVetter, question: Question) -> Entry:

@@ -9,6 +9,8 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import read_lines, validate
 from specvi_benchmark.runs.predictions import Prediction
 
+GRACE_S = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -32,6 +34,12 @@ class Spending:
     def __post_init__(self) -> None:
         if self.limits.max_usd is not None and self.expected_usd is None:
             raise _price_unknown()
+
+    @property
+    def give_up_at_s(self) -> float | None:
+        """Return when questions under way are given up too: a minute after the last was asked."""
+        minutes = self.limits.max_minutes
+        return None if minutes is None else self._began + 60 * minutes + GRACE_S
 
     def add(self, cost_usd: float | None) -> None:
         """Count one verdict; None where its price is not known.

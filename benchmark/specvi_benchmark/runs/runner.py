@@ -103,7 +103,8 @@ def run(
             record = record.model_copy(update={"ended": None, "counts": None})
             write_run_record(folder, record)
         with Log(folder) as state.log:
-            left = ask(vetter, waiting, state.take, state.spending.may_ask)
+            spending = state.spending
+            left = ask(vetter, waiting, state.take, spending.may_ask, give_up_at_s=spending.give_up_at_s)
         if left:
             state.tell(stopped_by=state.spending.stopped_by)
             return record
