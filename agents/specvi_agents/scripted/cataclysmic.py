@@ -160,9 +160,10 @@ def _quiescent(found: _Found) -> str:
 def _hot_gas(found: _Found) -> str:
     line = found.helium["He II 4687"]
     strong = in_emission(line) and -width_AA(line) >= MIN_HELIUM_II_AA
-    if len(found.emission) < MIN_LINES or not strong or found.is_cool:
+    whole = [name for name, measured in found.balmer.items() if at_rest(measured)]
+    if len(whole) < MIN_LINES or not strong or found.is_cool:
         return ""
-    return f"{listed(found.emission)} are in emission together with He II 4687: a polar or a nova-like"
+    return f"{listed(whole)} are in emission together with He II 4687: a polar or a nova-like"
 
 
 def _helium_disc(found: _Found) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from specvi_agents.scripted.inspection import Conclusion, Inspection, no, yes
 from specvi_agents.scripted.seen import Seen
-from specvi_agents.scripted.words import is_band, listed
+from specvi_agents.scripted.words import HINT_SIGMA, is_band, listed
 from specvi_benchmark.features import EdgeMeasurement, Measurement
 from specvi_benchmark.lines import get_band
 
@@ -15,7 +15,7 @@ MIN_C2_STEP, MIN_C2_TOTAL, MIN_C2_HEADS = 0.12, 0.40, 2
 strongest barium star 0.25 together, carbon stars up to 2.7 (library spectra)."""
 
 REACH_AA = (4740.0, 5190.0)
-FILL_AA = ([(4780.0, 4850.0)], [(5100.0, 5160.0)])
+FILL_AA = ((4780.0, 4850.0), (5100.0, 5160.0))
 MIN_FILL = 1.05
 """Flux blueward of the reach of C2 5165 over that just blueward of its head: a band recovers, the break of a
 galaxy at the place of C2 4737 does not."""
@@ -61,7 +61,7 @@ def inspect_carbon(look: Inspection) -> Conclusion:
     steps = {name: look.look(name).edge(name) for name in C2}
     if sum(edge is not None for edge in steps.values()) < MIN_C2_HEADS:
         return no("Fewer than two C2 heads can be seen")
-    if not has_swan(look, steps):
+    if not (_rises(steps) and has_swan(steps, look.look_at("C2 5165 and blueward", REACH_AA))):
         look.look("TiO 7054").edge("TiO 7054")
         return no("The flux does not rise as it must at two C2 heads, so there are no Swan bands")
     if colour is not None and colour.value > BLUE_COLOUR:
@@ -117,21 +117,27 @@ def inspect_m_giant(look: Inspection) -> Conclusion:
     return yes(f"TiO of type M with the luminosity of a giant ({told})")
 
 
-def has_swan(look: Inspection, steps: Edges) -> bool:
-    """Tell whether C2 is there: two heads rise, and the flux recovers blueward of the head at 5165 Å."""
-    known = [edge for edge in steps.values() if edge is not None]
-    total, error = sum(edge.step for edge in known), math.hypot(*(edge.error for edge in known), 1e-9)
-    if len(_rising(steps)) < MIN_C2_HEADS or total < MIN_C2_TOTAL or total < 5 * error:
+def has_swan(steps: Edges, view: Seen) -> bool:
+    """Tell whether C2 is there: two heads rise, and in ``view`` the flux recovers blueward of C2 5165."""
+    if not _rises(steps):
         return False
-    fill = look.look_at("C2 5165 to the blue end of its band", REACH_AA).ratio(*FILL_AA)
-    if fill is None:
+    beyond, inside = (view.mean(window) for window in FILL_AA)
+    if beyond is None or inside is None:
         return True
-    recovers = fill.value - MIN_FILL > 3 * fill.error
-    look.note(
-        f"Blueward of C2 5165 the flux {'recovers' if recovers else 'does not recover'}: near 4815 Å it is "
-        f"{fill.value:.2f} times that just below the head."
+    excess = beyond.value - MIN_FILL * inside.value
+    recovers = excess > HINT_SIGMA * math.hypot(beyond.error, MIN_FILL * inside.error)
+    view.notes.append(
+        f"Blueward of C2 5165 the flux {'recovers' if recovers else 'does not clearly recover'}: its mean is "
+        f"{beyond.value:.3g} near 4815 Å and {inside.value:.3g} just below the head."
     )
     return recovers
+
+
+def _rises(steps: Edges) -> bool:
+    """Tell whether the flux rises at two heads, and by enough at all of them together."""
+    known = [edge for edge in steps.values() if edge is not None]
+    total, error = sum(edge.step for edge in known), math.hypot(*(edge.error for edge in known), 1e-9)
+    return len(_rising(steps)) >= MIN_C2_HEADS and total >= MIN_C2_TOTAL and total >= 5 * error
 
 
 def _rising(steps: Edges) -> list[str]:

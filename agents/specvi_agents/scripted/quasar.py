@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from specvi_agents.scripted.cool_star import C2, TIO, has_swan, has_tio
 from specvi_agents.scripted.inspection import Conclusion, Inspection, no, yes
-from specvi_agents.scripted.words import in_absorption, in_emission, listed, width_AA
+from specvi_agents.scripted.seen import Seen
+from specvi_agents.scripted.words import in_absorption, in_emission, is_band, listed, width_AA
 from specvi_benchmark.features import (
     LineMeasurement,
     LineScan,
@@ -15,7 +16,7 @@ from specvi_benchmark.features import (
     measure_line,
     scan_lines,
 )
-from specvi_benchmark.lines import get_line
+from specvi_benchmark.lines import get_band, get_line
 
 BROAD = ("Lyα", "C IV 1549", "C III] 1909", "Mg II 2799", "Hβ", "Hα")
 NARROW = ("[O II] 3728", "Hβ", "[O III] 4960", "[O III] 5008", "Hα")
@@ -33,12 +34,15 @@ SURE_FWHM_KMS, SURE_WIDTH_AA, SURE_COLOUR = 2000.0, 40.0, 1.2
 MIN_COLOUR, FOREST_REDSHIFT = 0.2, 3.0
 """Redder than any quasar whose forest does not eat the flux at 4550 Å."""
 
+DEEP_TIO = -0.2
+"""Step at a TiO head, in ln flux, of which two are enough where the other heads can't be seen."""
+
 BLEND_FWHM_KMS = 1800.0
 """Narrow Hα blended with [N II] reaches 1600 km/s."""
 
 HALF_WIDTH_KMS, REST_KMS, STELLAR_KMS = 6000.0, 3000.0, 1000.0
 STELLAR = ("Hα", "Hβ", "Hγ", "Hδ", "Ca II K", "Mg b2", "Na D2")
-MAX_CLOSER = 3
+MAX_CLOSER = 5
 MANY = 3
 """So many broad lines need no second look for a galaxy; one fewer still makes a quasar."""
 
@@ -46,33 +50,33 @@ Lines = Mapping[str, LineMeasurement | None]
 
 
 def inspect(look: Inspection) -> Conclusion:
-    """Scan three wide views for bumps, look closer at the lines of the redshift that fits, exclude stars."""
+    """Exclude a star in three wide views, find bumps in the full view, look closer at those of one redshift."""
     colour = look.colour()
     for window in look.task.windows[:3]:
         look.look_at(window.label.split(":", 1)[0] + " part", window.range_AA)
-    prepared = look.together()
-    if prepared is None:
+    wide, full = look.together(), look.full.prepared
+    if wide is None or full is None:
         return no("Nothing can be seen")
-    if reason := _at_rest(look, prepared):
+    parts = look.whole(wide)
+    if reason := _at_rest(parts):
         return no(reason)
-    scan = scan_lines(bin_spectrum(prepared), BROAD_BOXES)
-    fit, claimed = _choose(scan, look.question.redshift)
+    fit, claimed = _choose(scan_lines(bin_spectrum(full), BROAD_BOXES), look.question.redshift)
     places = ", ".join(f"{name} at {_at(name, fit.redshift):.0f} Å" for name in fit.seen)
     look.note(
-        f"Broad bumps fit z = {fit.redshift:.3f}{' (the redshift given)' if claimed else ''}: {places}."
+        f"Bumps of the full view fit z = {fit.redshift:.3f}{' (the redshift given)' if claimed else ''}: {places}."
         if fit.seen
-        else "No broad bump stands out."
+        else "No broad bump stands out in the full view."
     )
-    lines = _closer(look, prepared, fit)
+    lines = _closer(look, full, fit)
     broad = [name for name, line in lines.items() if _is_broad(line, MIN_FWHM_KMS)]
-    if reason := _against(prepared, colour, fit, lines):
+    if reason := _against(full, colour, fit, lines):
         return no(reason)
     words = (
         f"{listed(broad)} {'is' if len(broad) == 1 else 'are'} in broad emission at z = {fit.redshift:.3f}"
     )
     if len(broad) >= MANY - 1 or claimed:
         return yes(words)
-    if _is_sure(look, prepared, colour, lines[broad[0]]):
+    if _is_sure(parts, colour, lines[broad[0]]):
         return yes(f"{words}; with one line the redshift is ambiguous")
     return no(f"One bump alone, {broad[0]} at z = {fit.redshift:.3f} perhaps, is not broad enough")
 
@@ -124,29 +128,28 @@ def _is_broad(line: LineMeasurement | None, least_kms: float) -> bool:
     return in_emission(line) and line.intrinsic_fwhm_kms >= least_kms
 
 
-def _at_rest(look: Inspection, prepared: Prepared) -> str:
+def _at_rest(parts: Seen) -> str:
     """Return which features at zero redshift make it an object of the Galaxy, or nothing."""
-    whole = look.whole(prepared)
-    tio = {name: whole.edge(name) for name in TIO}
-    if has_tio(tio):
+    tio = {name: parts.edge(name) for name in TIO}
+    deep = [
+        edge for name, edge in tio.items() if edge and is_band(get_band(name), edge) and edge.step <= DEEP_TIO
+    ]
+    if has_tio(tio) or len(deep) >= MANY - 1:
         return "TiO bands at rest: a cool star, whose flux between bands looks like emission"
-    carbon = {name: whole.edge(name) for name in C2}
-    if has_swan(look, carbon):
+    carbon = {name: parts.edge(name) for name in C2}
+    if has_swan(carbon, parts):
         return "C2 bands at rest: a carbon star, whose flux between bands looks like emission"
-    hydrogen = [whole.line(name, REST_KMS) for name in ("Hα", "Hβ")]
+    hydrogen = [parts.line(name, REST_KMS) for name in ("Hα", "Hβ")]
     if all(in_emission(line) and abs(line.offset_kms) < 600 and width_AA(line) < -3 for line in hydrogen):
         return "Hα and Hβ are in emission at rest: an object of the Galaxy"
     return ""
 
 
-def _is_sure(
-    look: Inspection, prepared: Prepared, colour: Measurement | None, line: LineMeasurement | None
-) -> bool:
+def _is_sure(parts: Seen, colour: Measurement | None, line: LineMeasurement | None) -> bool:
     """Tell whether one line alone can only be a quasar's."""
     if colour is None or colour.value < SURE_COLOUR or not _is_broad(line, SURE_FWHM_KMS):
         return False
-    whole = look.whole(prepared)
-    stellar = sum(in_absorption(whole.line(name, STELLAR_KMS)) for name in STELLAR)
+    stellar = sum(in_absorption(parts.line(name, STELLAR_KMS)) for name in STELLAR)
     return stellar < 2 and -width_AA(line) >= SURE_WIDTH_AA
 
 

@@ -18,6 +18,7 @@ from specvi_benchmark.features import (
     measure_index,
     measure_line,
     prepare,
+    window_mean,
 )
 from specvi_benchmark.lines import get_band, get_index, get_line
 from specvi_benchmark.spectrum import FloatArray, Spectrum
@@ -115,6 +116,10 @@ class Seen:
     def ratio(self, above: Sequence[Window], below: Sequence[Window]) -> Measurement | None:
         """Return the mean flux of some stretches over that of others, without a word; None where not seen."""
         return None if self.prepared is None else flux_ratio(self.prepared, above, below)
+
+    def mean(self, window_AA: Window) -> Measurement | None:
+        """Return the mean flux of a stretch, without a word; None where not seen."""
+        return None if self.prepared is None else window_mean(self.prepared, window_AA)
 
 
 def see(spectrum: Spectrum, redshift: float, windows_AA: Sequence[Window]) -> Prepared | None:

@@ -30,6 +30,11 @@ MERGED_FWHM_KMS, H9_SHARE = 1400.0, 0.35
 """That width is enough where H9 is gone: depth of H9 over that of Hγ 0.05–0.2 in DA stars, 0.6 up in others."""
 
 DOUBT_SIGMA = 2.0
+"""A Balmer line less sure than this is a missing one."""
+
+ALIKE = 2.5
+"""The lines of one star are alike in width, to this factor; dips between the lines of a quasar are not."""
+
 DA_MAX_CALCIUM_AA = 1.5
 """More Ca II K beside hydrogen makes an ordinary star."""
 
@@ -86,8 +91,10 @@ def is_pressure_broadened(balmer: Lines, *, goes_on: bool = False) -> bool:
     widths = [line.fwhm_kms for line in covered if in_absorption(line)]
     if len(widths) < 2 or any(line.significance > -DOUBT_SIGMA for line in covered):
         return False
+    if max(widths) > MAX_FWHM_KMS or max(widths) > ALIKE * min(widths):
+        return False
     strong = not goes_on and max(width_AA(line) for line in covered) >= STRONG_WIDTH_AA
-    return (STRONG_FWHM_KMS if strong else DA_FWHM_KMS) <= median(widths) <= MAX_FWHM_KMS
+    return (STRONG_FWHM_KMS if strong else DA_FWHM_KMS) <= median(widths)
 
 
 def _goes_on(h_gamma: LineMeasurement | None, h9: LineMeasurement | None) -> bool:
@@ -137,7 +144,7 @@ def _without_hydrogen(look: Inspection, colour: Measurement | None, hydrogen_AA:
         return ""
     carbon = look.look("C2 4737")
     steps = {name: carbon.edge(name) for name in C2[:2]}
-    return "C2 bands on a blue continuum: DQ" if has_swan(look, steps) else ""
+    return "C2 bands on a blue continuum: DQ" if has_swan(steps, carbon) else ""
 
 
 def _calcium(
