@@ -17,9 +17,17 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_server(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the base URL of ``transformers serve`` with the tiny model behind it."""
+def acting_folder(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tiny model that thinks, then calls the tool, or answers YES or NO, by chance."""
+    from acting_model import make_acting_model
+
+    return make_acting_model(tiny_folder, tmp_path_factory.mktemp("acting") / "acting-qwen")
+
+
+@pytest.fixture(scope="session")
+def transformers_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the base URL of ``transformers serve``; a model is named by its folder."""
     from transformers_serve import serving
 
-    with serving(tiny_folder, tmp_path_factory.mktemp("serve") / "server.log") as base_url:
+    with serving(tmp_path_factory.mktemp("serve") / "server.log") as base_url:
         yield base_url

@@ -1,4 +1,7 @@
-"""`transformers serve` as a context: a real OpenAI-compatible server with real quirks, on a local folder."""
+"""`transformers serve` as a context: a real OpenAI-compatible server with real quirks.
+
+A model is a local folder, named in the request and loaded with the first one.
+"""
 
 import http.client
 import os
@@ -14,10 +17,13 @@ import pytest
 
 STARTUP_S = 180
 
+SERVE = "import typer; from transformers.cli.serve import Serve; typer.run(Serve)"
+"""The command itself without the others beside it, one of which imports a package that is not declared."""
+
 
 @contextmanager
-def serving(folder: Path, log: Path) -> Iterator[str]:
-    """Serve the model of ``folder`` on a free port; yield the base URL."""
+def serving(log: Path) -> Iterator[str]:
+    """Serve on a free port; yield the base URL."""
     pytest.importorskip(
         "fastapi", reason="transformers serve needs fastapi (pip install 'transformers[serving]')"
     )
@@ -25,12 +31,8 @@ def serving(folder: Path, log: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from transformers.cli.transformers import main; sys.exit(main())",
-    ]
-    command += ["serve", str(folder), "--device", "cpu", "--host", "127.0.0.1", "--port", str(port)]
+    command = [sys.executable, "-c", SERVE]
+    command += ["--device", "cpu", "--host", "127.0.0.1", "--port", str(port)]
     quiet = os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     with log.open("wb") as output:
         server = subprocess.Popen(

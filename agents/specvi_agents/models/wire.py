@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from specvi_agents.messages import Message, Picture, Reply, StopReason, ToolCall
 from specvi_agents.models.probability import p_yes_of
-from specvi_benchmark.files import canonical_json
 from specvi_benchmark.views.tool import TOOL_SCHEMA
 
 ReasoningField = Literal["reasoning_content", "reasoning"]
@@ -52,7 +51,7 @@ class Form:
 class Body:
     """A request's body with each picture named by its hash, and the pictures.
 
-    ``outline`` is canonical, so it is what a cache may be keyed on.
+    ``outline`` is the same for the same request, so it is what a cache may be keyed on.
     """
 
     outline: bytes
@@ -75,7 +74,9 @@ def request_body(messages: Sequence[Message], fields: Mapping[str, Any], form: F
     pictures = {
         picture.record.png_sha256: picture.png for message in messages for picture in message.pictures
     }
-    return Body(canonical_json(value), pictures)
+    # In the order given: a chat template prints the tool's schema as it comes, and sorted keys would show the
+    # model another prompt than the one it was trained on.
+    return Body(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), pictures)
 
 
 def _written(messages: Sequence[Message], form: Form) -> list[dict[str, Any]]:
