@@ -16,8 +16,8 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 
 from specvi_agents.messages import Message, ModelError, Picture  # noqa: E402
 from specvi_agents.models.checkpoint import find_checkpoint  # noqa: E402
-from specvi_agents.models.decoding import Decoding, SeededSampling  # noqa: E402
-from specvi_agents.models.local_model import LocalModel  # noqa: E402
+from specvi_agents.models.local.decoding import Decoding, SeededSampling  # noqa: E402
+from specvi_agents.models.local.model import LocalModel  # noqa: E402
 from specvi_agents.models.transformers import TransformersModel, create  # noqa: E402
 from specvi_benchmark.errors import UserError  # noqa: E402
 from specvi_benchmark.traces import ViewRecord  # noqa: E402

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="torch is not installed")
 
 from specvi_agents.dialects import tools_block  # noqa: E402
 from specvi_agents.models.chat_template import choose_template, hermes_template  # noqa: E402
-from specvi_agents.models.image_only import ImageOnlyProcessor  # noqa: E402
+from specvi_agents.models.local.image_only import ImageOnlyProcessor  # noqa: E402
 from specvi_benchmark.errors import UserError  # noqa: E402
 from specvi_benchmark.views.tool import TOOL_SCHEMA  # noqa: E402
 

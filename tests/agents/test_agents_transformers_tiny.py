@@ -10,7 +10,7 @@ from PIL import Image
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-from specvi_agents.models.image_only import ImageOnlyProcessor  # noqa: E402
+from specvi_agents.models.local.image_only import ImageOnlyProcessor  # noqa: E402
 from specvi_agents.tiny import TinyShape, build_tiny_model  # noqa: E402
 from specvi_agents.tiny.tokenizer import SPECIAL_TOKENS, TEXT_TOKENS, own_texts, train_tokenizer  # noqa: E402
 

@@ -28,7 +28,7 @@ def make_acting_model(tiny_folder: Path, folder: Path) -> Path:
     import torch
     from transformers import AddedToken, Qwen2_5_VLForConditionalGeneration
 
-    from specvi_agents.models.image_only import ImageOnlyProcessor
+    from specvi_agents.models.local.image_only import ImageOnlyProcessor
 
     processor = ImageOnlyProcessor.from_pretrained(tiny_folder)
     tokenizer = processor.tokenizer

@@ -12,8 +12,8 @@ from specvi_agents.agent import AgentVetter
 from specvi_agents.messages import Message, ModelError, Reply
 from specvi_agents.models.batching import Batcher
 from specvi_agents.models.checkpoint import find_checkpoint
-from specvi_agents.models.decoding import Decoding
-from specvi_agents.models.local_model import LocalModel, Prompt
+from specvi_agents.models.local.decoding import Decoding
+from specvi_agents.models.local.model import LocalModel, Prompt
 from specvi_agents.options import AgentOptions, refuse_rest
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel, validate

@@ -9,7 +9,7 @@ from transformers import GenerationConfig, Qwen2_5_VLConfig, Qwen2_5_VLForCondit
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from specvi_agents.models.chat_template import hermes_template
-from specvi_agents.models.image_only import ImageOnlyProcessor
+from specvi_agents.models.local.image_only import ImageOnlyProcessor
 from specvi_agents.tiny.tokenizer import (
     END,
     END_OF_TEXT,

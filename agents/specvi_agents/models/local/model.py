@@ -24,8 +24,8 @@ from specvi_agents.dialects import in_text
 from specvi_agents.messages import Message, Reply
 from specvi_agents.models.chat_template import choose_template
 from specvi_agents.models.checkpoint import Checkpoint
-from specvi_agents.models.decoding import Decoding, RowLimits, SeededSampling
-from specvi_agents.models.image_only import ImageOnlyProcessor
+from specvi_agents.models.local.decoding import Decoding, RowLimits, SeededSampling
+from specvi_agents.models.local.image_only import ImageOnlyProcessor
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.views.tool import TOOL_SCHEMA
 
