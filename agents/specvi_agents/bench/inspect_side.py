@@ -12,17 +12,17 @@ import sys
 import time
 from pathlib import Path
 
-from inspect_ai import Task, eval  # noqa: A004  # type: ignore[import-not-found,unused-ignore]
-from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found,unused-ignore]
-from inspect_ai.model import (  # type: ignore[import-not-found,unused-ignore]
+from inspect_ai import Task, eval  # noqa: A004
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageUser,
     ContentImage,
     ContentText,
     get_model,
 )
-from inspect_ai.solver import generate, use_tools  # type: ignore[import-not-found,unused-ignore]
-from inspect_ai.tool import tool  # type: ignore[import-not-found,unused-ignore]
+from inspect_ai.solver import generate, use_tools
+from inspect_ai.tool import tool
 
 GUIDELINE = "word " * 600  # about as long as a task's guideline
 

@@ -64,7 +64,7 @@ class Spending:
             self.stopped_by = f"{limits.max_minutes:g} minutes are over"
         elif limits.max_usd is not None and self.spent_usd is not None:
             one = self.spent_usd / self.verdicts if self.verdicts else self.expected_usd or 0.0
-            if self.spent_usd + (running + 1) * one > limits.max_usd:
+            if self.spent_usd + (running + 1) * one > limits.max_usd * (1 + 1e-9):  # sums of cents
                 self.stopped_by = f"one more question would exceed {limits.max_usd:g} dollars"
             else:
                 self.stopped_by = None
