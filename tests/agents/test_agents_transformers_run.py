@@ -107,3 +107,38 @@ def test_votes_are_counted(acting_folder: Path, make_split) -> None:
     assert len({trace.turns[-1].text for trace in verdict.traces}) > 1  # draws of their own
     assert verdict.answer == Counter(verdict.votes).most_common(1)[0][0]
     assert verdict.p_yes == verdict.votes.count("YES") / 5
+
+
+def test_the_settings_of_the_released_checkpoints_on_official_files(
+    acting_folder: Path, tmp_path: Path, make_split
+) -> None:
+    """The documented command, with the tiny model in place of the checkpoint and a file in the official schema."""
+    write_split(make_split(3), tmp_path / "made")
+    exported = tmp_path / "files"
+    assert (
+        specvi("split", "export", tmp_path / "made", "--out", exported, "--official-names", "--pictures") == 0
+    )
+    files = sorted(exported.rglob("*.parquet"))
+    assert specvi("split", "import", *files, "--out", tmp_path / "official") == 0
+    run = tmp_path / "run"
+    settings = {
+        "style": "spec-o3",
+        "prompt": "official",
+        "profile": "released-code",
+        "dialect": "hermes",
+        "temperature": "1",  # the acting model's likeliest turn is a call, for ever; chance lets it answer
+        "max_tokens": "40",
+        "device": "cpu",
+    }
+    given = [part for key, value in settings.items() for part in ("--option", f"{key}={value}")]
+    model = f"transformers:{acting_folder}"
+    assert specvi("run", "--vetter", model, "--split", tmp_path / "official", "--out", run, *given) == 0
+    assert {row["outcome"] for row in lines(run / "predictions.jsonl")} == {"answered"}
+    for trace in lines(run / "traces.jsonl"):
+        assert trace["environment"]["max_turns"] == 8
+        views = [view for turn in trace["turns"] for view in turn["views"]]
+        assert {view["style"] for view in views} == {"spec-o3"}
+        system, user = trace["turns"][:2]
+        assert "<tools>" in system["text"]
+        assert "**Cataclysmic Variables (CV)**" in user["text"]
+    assert specvi("score", run) == 0
