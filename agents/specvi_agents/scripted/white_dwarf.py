@@ -91,10 +91,10 @@ def is_pressure_broadened(balmer: Lines, *, goes_on: bool = False) -> bool:
     widths = [line.fwhm_kms for line in covered if in_absorption(line)]
     if len(widths) < 2 or any(line.significance > -DOUBT_SIGMA for line in covered):
         return False
-    if max(widths) > MAX_FWHM_KMS or max(widths) > ALIKE * min(widths):
+    if max(widths) > ALIKE * min(widths):
         return False
     strong = not goes_on and max(width_AA(line) for line in covered) >= STRONG_WIDTH_AA
-    return (STRONG_FWHM_KMS if strong else DA_FWHM_KMS) <= median(widths)
+    return (STRONG_FWHM_KMS if strong else DA_FWHM_KMS) <= median(widths) <= MAX_FWHM_KMS
 
 
 def _goes_on(h_gamma: LineMeasurement | None, h9: LineMeasurement | None) -> bool:
