@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from specvi_agents.messages import Message, ModelError, Reply
-from specvi_agents.models.checkpoint import Checkpoint
 from specvi_agents.models.chat_template import hermes_template
+from specvi_agents.models.checkpoint import Checkpoint
 from specvi_agents.models.vllm import Replica, VllmModel, create, place
 from specvi_agents.models.vllm_server import (
     LaunchOptions,
@@ -213,6 +213,27 @@ def test_a_run_that_is_killed_outright_leaves_no_server(
     assert wait_until(lambda: not any(is_alive(pid) for pid in pids))
 
 
+def test_a_run_that_is_stopped_while_servers_load_leaves_none(
+    fake_vllm: str, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_split
+) -> None:
+    monkeypatch.setenv("FAKE_VLLM", "mute")
+    vetter = create(str(model_folder), {"logs": str(tmp_path / "logs")})
+
+    def log_is_told() -> bool:
+        return any(len(log.read_text().splitlines()) > 1 for log in (tmp_path / "logs").glob("*.log"))
+
+    async def interrupted() -> None:
+        task = asyncio.create_task(vetter.vet_one(make_split(1).candidates[0].question))
+        while not log_is_told():  # noqa: ASYNC110  # a file tells of no event
+            await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await vetter.close()
+
+    asyncio.run(asyncio.wait_for(interrupted(), 60))
+    assert not is_alive(told(next((tmp_path / "logs").glob("*.log")))["pid"])
+
+
 def test_a_whole_run_starts_asks_and_ends(
     fake_vllm: str, model_folder: Path, tmp_path: Path, make_split
 ) -> None:
@@ -245,13 +266,13 @@ def test_a_server_that_dies_hands_its_conversations_on(model_folder: Path) -> No
             return "CUDA out of memory"
 
     class Model:
-        config: dict = {}
+        config: dict = {}  # noqa: RUF012  # as the protocol has it
 
         def __init__(self, reply: Reply | Exception) -> None:
             self.asked = 0
             self.answer = reply
 
-        async def reply(self, messages, *, tools, sample):
+        async def reply(self, *_, **__):
             self.asked += 1
             if isinstance(self.answer, Exception):
                 raise self.answer

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
@@ -213,7 +214,11 @@ class Server:
     def stop(self) -> None:
         """End it and all it started."""
         self.process.terminate()
-        self.process.wait(2 * GRACE_S)
+        try:
+            self.process.wait(2 * GRACE_S)
+        except subprocess.TimeoutExpired:  # the driver holds it; the keeper is all that can be ended
+            self.process.kill()
+            self.process.wait()
 
     def last_words(self) -> str:
         """Return the last lines of its output."""
@@ -234,10 +239,11 @@ class Server:
 async def start_servers(checkpoint: Checkpoint, options: LaunchOptions, executable: str) -> list[Server]:
     """Start all servers side by side and wait until each answers; if one does not, none is left running."""
     groups = gpu_groups(options)
+    first = options.port
+    ports = _free_ports(len(groups)) if first is None else list(range(first, first + len(groups)))
     servers: list[Server] = []
     try:
-        for number, gpus in enumerate(groups):
-            port = _free_port() if options.port is None else options.port + number
+        for number, (gpus, port) in enumerate(zip(groups, ports, strict=True)):
             command = command_line(checkpoint, options, port, executable)
             servers.append(Server.start(command, port, gpus, options.logs / f"server-{number}-{port}.log"))
         await asyncio.gather(
@@ -254,10 +260,13 @@ async def stop_servers(servers: Sequence[Server]) -> None:
     await asyncio.gather(*(asyncio.to_thread(server.stop) for server in servers))
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+def _free_ports(number: int) -> list[int]:
+    """Return different ports: all are held until the last one is found."""
+    with ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(number)]
+        for probe in probes:
+            probe.bind((HOST, 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def _offers(port: int, model: str) -> bool:
