@@ -147,8 +147,41 @@ def test_the_nucleus_is_that_of_transformers(top_p: float) -> None:
     assert torch.equal(torch.isinf(ours), torch.isinf(theirs))
 
 
+def test_p_yes_is_what_the_part_says(acting_folder: Path) -> None:
+    """The acting model answers YES with chance 0.3 and NO with 0.2, whatever it wrote this time."""
+    acting = load(acting_folder)
+    prompts = [acting.prompt(conversation(0), tools=False, seed=seed) for seed in range(12)]
+    replies = acting.replies(prompts, Decoding(40, temperature=1.0, p_yes=True))
+    answers = [reply.p_yes for reply in replies if "boxed" in reply.text]
+    assert {"boxed{YES}" in reply.text for reply in replies if "boxed" in reply.text} == {True, False}
+    assert answers == pytest.approx([0.6] * len(answers), abs=1e-4)
+    assert all(reply.p_yes is None for reply in replies if "boxed" not in reply.text)
+
+
+def test_p_yes_of_a_box_of_many_tokens_is_a_plain_sum(tiny_folder: Path, local: LocalModel) -> None:
+    """By hand: the two words after the same beginning, each with its whole forward pass."""
+    model = transformers.Qwen2_5_VLForConditionalGeneration.from_pretrained(tiny_folder).eval()
+    prompt = local.prompt(conversation(1), tools=False, seed=0)
+    start = prompt.length
+    sums = []
+    for word in ("YES", "NO"):
+        tokens = local._tokenizer(f"So:\n\\boxed{{{word}}}", return_tensors="pt")["input_ids"]
+        inputs = dict(prompt.inputs)
+        inputs["input_ids"] = torch.cat([inputs["input_ids"], tokens], 1)
+        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+        inputs["mm_token_type_ids"] = torch.nn.functional.pad(
+            inputs["mm_token_type_ids"], (0, tokens.shape[1])
+        )
+        with torch.no_grad():
+            scores = model(**inputs).logits[0, start - 1 : -1].log_softmax(-1)
+        sums.append(float(scores.gather(1, tokens.T).sum()))  # the common beginning cancels
+    expected = 1 / (1 + np.exp(sums[1] - sums[0]))
+    assert local.p_yes(prompt, "So:\n\\boxed{no}") == pytest.approx(expected, rel=1e-3)
+    assert local.p_yes(prompt, "no box") is None
+
+
 def test_a_row_ends_where_its_context_ends(local: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    prompts = [local.prompt(conversation(number), tools=False, seed=0) for number in (0, 2, 4)]
+    prompts = [local.prompt(conversation(number), tools=False, seed=0) for number in (0, 2, 12)]
     whole = local.replies(prompts, GREEDY)
     monkeypatch.setattr(local, "_context", prompts[1].length + 3)  # 3 tokens of room; the first row has more
     short = local.replies(prompts, GREEDY)

@@ -35,6 +35,8 @@ class LocalOptions(StrictModel):
         Draw from the likeliest tokens that together have this probability.
     stop
         A string that ends a reply, and stays in it.
+    p_yes
+        Work out P(YES) of each answer, from the probabilities of YES and NO in its box.
     revision
         Commit, branch or tag of a Hub repository.
     """
@@ -44,6 +46,7 @@ class LocalOptions(StrictModel):
     batch_size: int = Field(default=8, ge=1, le=4096)
     top_p: float = Field(default=1.0, gt=0, le=1)
     stop: tuple[str, ...] = ()
+    p_yes: bool = False
     revision: str | None = None
 
     @field_validator("stop", mode="before")
@@ -99,6 +102,7 @@ class TransformersModel:
             "chat_template_sha256": hashlib.sha256(self._local.template.encode()).hexdigest(),
             "top_p": self._decoding.top_p,
             "stop": list(self._decoding.stop),
+            "p_yes": self._decoding.p_yes,
         }
 
     @property
@@ -159,7 +163,7 @@ def create(argument: str | None, options: Mapping[str, str]) -> AgentVetter:
     local = LocalModel.load(checkpoint, device=own.device, dtype=own.dtype)
     model = TransformersModel(
         local,
-        Decoding(sampling.max_tokens, sampling.temperature, own.top_p, own.stop),
+        Decoding(sampling.max_tokens, sampling.temperature, own.top_p, own.stop, own.p_yes),
         seed=sampling.seed,
         batch_size=own.batch_size,
         config={"checkpoint": dict(checkpoint.identity)},

@@ -9,12 +9,25 @@ from transformers import LogitsProcessor, StoppingCriteria
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """Settings of every reply of a model. Temperature 0 is greedy: the likeliest token, always."""
+    """Settings of every reply of a model.
+
+    Attributes
+    ----------
+    max_tokens
+        Most tokens of one reply.
+    temperature, top_p
+        Temperature 0 is greedy: the likeliest token, always.
+    stop
+        Strings that end a reply.
+    p_yes
+        Whether the probability of the answer is worked out, at the cost of reading each answer twice more.
+    """
 
     max_tokens: int
     temperature: float = 0.0
     top_p: float = 1.0
     stop: tuple[str, ...] = ()
+    p_yes: bool = False
 
 
 class SeededSampling(LogitsProcessor):  # type: ignore[misc]  # a foreign class

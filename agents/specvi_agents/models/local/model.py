@@ -5,7 +5,7 @@ import io
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import torch
@@ -31,6 +31,8 @@ from specvi_benchmark.views.tool import TOOL_SCHEMA
 
 QWEN_VL = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe")
 """Model types whose stock processor needs torchvision for video, and whose pictures `ImageOnlyProcessor` prepares."""
+
+_ANSWER = re.compile(r"\\boxed\{\s*(YES|NO)\s*\}", re.IGNORECASE)
 
 _WORDLESS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 """A model never writes these with a meaning; suppressed, so that what it wrote reads back as the same tokens."""
@@ -145,13 +147,54 @@ class LocalModel:
     def replies(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply]:
         """Return one reply a prompt. Batches that do not fit into memory are halved until they do."""
         try:
-            return self._replies(prompts, decoding)
+            return self._with_p_yes(prompts, self._replies(prompts, decoding), decoding)
         except torch.OutOfMemoryError:
             if len(prompts) == 1:
                 raise
         torch.cuda.empty_cache()
         half = len(prompts) // 2
         return self.replies(prompts[:half], decoding) + self.replies(prompts[half:], decoding)
+
+    def _with_p_yes(self, prompts: Sequence[Prompt], replies: list[Reply], decoding: Decoding) -> list[Reply]:
+        if not decoding.p_yes:
+            return replies
+        pairs = zip(prompts, replies, strict=True)
+        return [replace(reply, p_yes=self.p_yes(prompt, reply.text)) for prompt, reply in pairs]
+
+    @torch.inference_mode()
+    def p_yes(self, prompt: Prompt, text: str) -> float | None:
+        r"""Return P(YES) / (P(YES) + P(NO)) of the last ``\boxed{YES|NO}`` in a reply; None without one.
+
+        The reply is read twice, with either word in the box, up to the token that closes it; compared are the
+        probabilities (at temperature 1) of all tokens from the first in which the two differ.
+        """
+        found = list(_ANSWER.finditer(text))
+        if not found:
+            return None
+        yes, no = (self._until_closed(text, found[-1], word) for word in ("YES", "NO"))
+        same = next(at for at, (one, other) in enumerate(zip(yes, no, strict=False)) if one != other)
+        chances = [self._log_probability(prompt, tokens, len(tokens) - same) for tokens in (yes, no)]
+        return float(torch.tensor(chances).softmax(0)[0])
+
+    def _until_closed(self, text: str, box: re.Match[str], word: str) -> list[int]:
+        written = text[: box.start(1)] + word + text[box.end(1) :]
+        closed = box.end() + len(word) - len(box[1])
+        read = self._tokenizer(written, return_offsets_mapping=True)
+        last = next(at for at, (_, end) in enumerate(read["offset_mapping"]) if end >= closed)
+        return list(read["input_ids"][: last + 1])
+
+    def _log_probability(self, prompt: Prompt, tokens: list[int], count: int) -> float:
+        """Return the log-probability of the last ``count`` of the tokens that follow the prompt."""
+        added = torch.tensor([tokens])
+        inputs = dict(prompt.inputs)
+        for name, tensor in prompt.inputs.items():
+            if tensor.shape[:2] == (1, prompt.length):
+                fill = {"input_ids": added, "attention_mask": torch.ones_like(added)}
+                inputs[name] = torch.cat([tensor, fill.get(name, torch.zeros_like(added)).to(tensor)], 1)
+        device = self._model.device
+        output = self._model(**{k: v.to(device) for k, v in inputs.items()}, logits_to_keep=count + 1)
+        scores = output.logits[0, :-1].float().log_softmax(-1)
+        return float(scores.gather(1, added[:, -count:].T.to(device)).sum())
 
     def _content(self, message: Message) -> list[dict[str, Any]]:
         """Return the parts in their order; a special token's name in a text is spelt apart, lest it act as one."""
