@@ -212,3 +212,21 @@ def test_cancelled_requests_leave_their_places_to_others():
 
     assert run(main()) == "ok"
     assert limiter.in_flight == 0
+
+
+def test_patience_is_counted_from_the_first_refusal_after_a_success():
+    limiter, calls = Limiter(4, backoff_s=0.001, patience_s=0.15), 0
+
+    async def send():
+        nonlocal calls
+        calls += 1
+        if calls in (2, 4):
+            raise Overloaded("later", 0.1)
+
+    async def main():
+        for _ in range(3):
+            await limiter.run(send)
+            await asyncio.sleep(0.2)  # a run that finds its replies kept asks nothing for a while
+
+    run(main())
+    assert calls == 5

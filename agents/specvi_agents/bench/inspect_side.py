@@ -4,6 +4,8 @@
 a tool that shows a picture, an answer. PICTURES holds PNG files drawn beforehand: nothing is rendered here.
 """
 
+# ruff: noqa: PLC0415  # every module of the suite can be imported where inspect_ai is not installed
+
 import base64
 import itertools
 import json
@@ -12,23 +14,23 @@ import sys
 import time
 from pathlib import Path
 
-from inspect_ai import Task, eval  # noqa: A004
-from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import (
-    ChatMessageSystem,
-    ChatMessageUser,
-    ContentImage,
-    ContentText,
-    get_model,
-)
-from inspect_ai.solver import generate, use_tools
-from inspect_ai.tool import tool
-
 GUIDELINE = "word " * 600  # about as long as a task's guideline
 
 
 def main(url: str, conversations: int, in_flight: int, pictures: Path, logs: Path) -> dict[str, float]:
     """Hold the conversations; return what was measured."""
+    from inspect_ai import Task, eval  # noqa: A004
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import (
+        ChatMessageSystem,
+        ChatMessageUser,
+        ContentImage,
+        ContentText,
+        get_model,
+    )
+    from inspect_ai.solver import generate, use_tools
+    from inspect_ai.tool import tool
+
     uris = [
         "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
         for path in sorted(pictures.glob("*.png"))

@@ -46,7 +46,7 @@ class Limiter:
         self.in_flight = 0
         self.ever_glad = False
         self._careful = False  # past the slow start
-        self._glad_at: float | None = None
+        self._refused_since: float | None = None
         self._decreased_at = -1.0
         self._open_at = 0.0
         self._given_up = 0
@@ -63,8 +63,6 @@ class Limiter:
         VetterUnusable
             The server is gone, or has turned everything away for too long.
         """
-        if self._glad_at is None:
-            self._glad_at = time.monotonic()
         failed = turned_away = 0
         while True:
             await self._enter()
@@ -91,8 +89,7 @@ class Limiter:
                 await asyncio.sleep(self._backoff(failed))
 
     def _grow(self) -> None:
-        self._glad_at = time.monotonic()
-        self.ever_glad, self._given_up = True, 0
+        self.ever_glad, self._given_up, self._refused_since = True, 0, None
         self.limit = min(self.most, self.limit + (1 / self.limit if self._careful else 1))
 
     def _shrink(self, started: float) -> None:
@@ -115,8 +112,10 @@ class Limiter:
         return self._random.uniform(0, longest)
 
     def _check_patience(self, reason: str) -> None:
-        assert self._glad_at is not None
-        if time.monotonic() - self._glad_at > self.patience_s:
+        now = time.monotonic()
+        if self._refused_since is None:
+            self._refused_since = now
+        if now - self._refused_since > self.patience_s:
             raise unusable(
                 f"the model's server has turned everything away for {self.patience_s / 60:.3g} minutes",
                 reason,
