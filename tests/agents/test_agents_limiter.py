@@ -135,14 +135,18 @@ def test_passing_faults_are_tried_again_as_often_as_allowed():
     assert calls == 4
 
 
-def test_a_server_that_never_answered_is_given_up_soon_and_for_all():
-    limiter = Limiter(4, tries=6, backoff_s=0.001)
+@pytest.mark.parametrize(("unreachable", "tries"), [(True, 3), (False, 6)])
+def test_a_server_that_never_answered_is_given_up_for_all_and_soon_if_it_is_not_there(unreachable, tries):
+    limiter, calls = Limiter(4, tries=6, backoff_s=0.001), 0
 
     async def send():
-        raise Passing("connection refused")
+        nonlocal calls
+        calls += 1
+        raise Passing("no answer", unreachable=unreachable)
 
     with pytest.raises(VetterUnusable, match="does not answer"):
         run(limiter.run(send))
+    assert calls == tries
 
 
 def test_a_server_that_dies_on_the_way_stops_the_run_and_not_every_question():

@@ -68,7 +68,8 @@ class Connection:
         except httpx2.HTTPError as error:
             slow = isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout | httpx2.PoolTimeout)
             reason = f"{type(error).__name__}: {error}"
-            raise Passing(self._clean(reason.encode()).decode(), slow=slow) from None
+            unreachable = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+            raise Passing(self._clean(reason.encode()).decode(), slow=slow, unreachable=unreachable) from None
         content = self._clean(response.content)
         if response.is_success:
             return content

@@ -35,12 +35,13 @@ class Overloaded(Exception):  # noqa: N818  # a state of the server, not a mista
 class Passing(Exception):  # noqa: N818
     """A fault that another try may mend: a cut connection, an inner error, an answer that is no JSON.
 
-    ``slow`` is set where the server was too slow, which calls for fewer requests at a time.
+    ``slow`` is set where the server was too slow, which calls for fewer requests at a time; ``unreachable`` where
+    no connection came about.
     """
 
-    def __init__(self, reason: str, *, slow: bool = False) -> None:
+    def __init__(self, reason: str, *, slow: bool = False, unreachable: bool = False) -> None:
         super().__init__(reason)
-        self.slow = slow
+        self.slow, self.unreachable = slow, unreachable
 
 
 class Declined(Exception):  # noqa: N818

@@ -19,7 +19,7 @@ T = TypeVar("T")
 START = 8
 MOST_BACKOFF_S = 60.0
 GIVEN_UP_IN_A_ROW = 20  # requests without one success between them: the server is gone
-_FIRST_TRIES = 3  # before the first success: a wrong address should not take minutes to show
+_FIRST_TRIES = 3  # of a server that was never reached: a wrong address should not take minutes to show
 
 
 class Limiter:
@@ -78,7 +78,8 @@ class Limiter:
                 failed += 1
                 if fault.slow:
                     self._shrink(started)
-                if failed >= (self.tries if self.ever_glad else min(self.tries, _FIRST_TRIES)):
+                hopeless = fault.unreachable and not self.ever_glad
+                if failed >= (min(self.tries, _FIRST_TRIES) if hopeless else self.tries):
                     raise self._give_up(str(fault)) from None
             else:
                 self._grow()
