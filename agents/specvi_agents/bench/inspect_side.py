@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+WARM_UP = 8
 GUIDELINE = "word " * 600  # about as long as a task's guideline
 
 
@@ -49,36 +50,35 @@ def main(url: str, conversations: int, in_flight: int, pictures: Path, logs: Pat
 
         return execute
 
-    samples = [
-        Sample(
-            input=[
-                ChatMessageSystem(content=GUIDELINE),
-                ChatMessageUser(content=[ContentImage(image=next(turn)), ContentText(text="Is it one?")]),
-            ],
-            id=number,
-        )
-        for number in range(conversations)
-    ]
-    task = Task(dataset=MemoryDataset(samples), solver=[use_tools(zoom()), generate()])
-    model = get_model("openai/echo", base_url=url, api_key="none", responses_api=False)
+    def hold(count: int, where: Path) -> None:
+        samples = [
+            Sample(
+                input=[
+                    ChatMessageSystem(content=GUIDELINE),
+                    ChatMessageUser(content=[ContentImage(image=next(turn)), ContentText(text="Is it one?")]),
+                ],
+                id=number,
+            )
+            for number in range(count)
+        ]
+        task = Task(dataset=MemoryDataset(samples), solver=[use_tools(zoom()), generate()])
+        model = get_model("openai/echo", base_url=url, api_key="none", responses_api=False)
+        limits = {"max_connections": in_flight, "max_samples": in_flight}
+        (log,) = eval(task, model=model, log_dir=str(where), display="none", **limits)
+        assert log.status == "success", log.error
+        assert log.results is None or log.results.completed_samples == count
+
+    hold(WARM_UP, logs / "warm-up")
+    kept = logs / "kept"
     clock, cpu = time.perf_counter(), time.process_time()
-    (log,) = eval(
-        task,
-        model=model,
-        max_connections=in_flight,
-        max_samples=in_flight,
-        log_dir=str(logs),
-        display="none",
-    )
+    hold(conversations, kept)
     seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
-    assert log.status == "success", log.error
-    assert log.results is None or log.results.completed_samples == conversations
     return {
         "conversations": conversations,
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
         "peak_MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "bytes_written": sum(path.stat().st_size for path in logs.rglob("*") if path.is_file()),
+        "bytes_written": sum(path.stat().st_size for path in kept.rglob("*") if path.is_file()),
     }
 
 

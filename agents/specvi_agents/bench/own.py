@@ -18,6 +18,8 @@ from specvi_benchmark.tasks import get_task
 from specvi_benchmark.vetting import Outcome, Question
 from specvi_benchmark.views.cost import resident_MB, simulated_spectra
 
+WARM_UP = 8
+
 
 @dataclass(frozen=True, slots=True)
 class OwnRun:
@@ -89,6 +91,7 @@ def own_run(url: str, conversations: int, in_flight: int, folder: Path) -> OwnRu
             resident.append(resident_MB())
 
     questions = Questions(conversations)
+    ask(vetter, Questions(WARM_UP), lambda _: None)  # compiled code and templates are loaded with the first
     clock, cpu = time.perf_counter(), time.process_time()
     with Log(folder) as log:
         ask(vetter, questions, take)
