@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import StrictModel
+from specvi_benchmark.runs.ask import verdicts
 from specvi_benchmark.runs.compared import distinct_names
 from specvi_benchmark.runs.evaluate import match_log, rows_of, score_matched
 from specvi_benchmark.runs.matching import MatchedPredictions
@@ -148,7 +149,8 @@ def _of_trivial(name: str, split: Split) -> Entry:
     """Let a trivial vetter answer here and now; it takes no time worth measuring."""
     vetter = load_vetter(name)
     answers: dict[str, Prediction] = {
-        verdict.id: prediction_of(verdict) for verdict in vetter.vet([c.question for c in split.candidates])
+        verdict.id: prediction_of(verdict)
+        for verdict in verdicts(vetter, [c.question for c in split.candidates])
     }
     matched = MatchedPredictions(
         split=split,

@@ -112,13 +112,13 @@ def test_the_picture_is_in_the_frame_of_the_evidence(made, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_the_demo_scores_three_systems_and_finishes_at_once_when_called_again(tmp_path, capsys):
+def test_the_demo_scores_four_systems_and_finishes_at_once_when_called_again(tmp_path, capsys):
     out = tmp_path / "demo"
     demo(out)
     said = capsys.readouterr().out
     rows = list(csv.DictReader((out / "site" / "table.csv").read_text().splitlines()))
     macro = {row["system"]: float(row["f1"]) for row in rows if row["task"] == "macro"}
-    assert sorted(macro) == ["always-no", "always-yes", "rules"]
+    assert sorted(macro) == ["always-no", "always-yes", "rules", "scripted"]
 
     split = find_split("mini").select(part="test")
     prevalence = [
@@ -130,15 +130,18 @@ def test_the_demo_scores_three_systems_and_finishes_at_once_when_called_again(tm
     expected = sum(2 * p / (1 + p) for p in prevalence) / len(prevalence)
     assert macro["always-yes"] == pytest.approx(expected)
     assert macro["always-no"] == 0
-    assert macro["rules"] > macro["always-yes"]
+    assert min(macro["rules"], macro["scripted"]) > macro["always-yes"]
 
     assert f"{macro['rules']:.3f}" in said
     assert "SIMULATED" in said
-    for command in ("specvi inspect FILE --task cv", "specvi score ", "specvi leaderboard build "):
-        assert command in said
+    for command in ("inspect FILE --task cv", "trace ", "score ", "leaderboard build "):
+        assert f"specvi {command}" in said
+    trace = (out / "trace.html").read_text()
+    assert "data:image/png;base64," in trace
+    assert "SIMULATED" in trace
     page = (out / "site" / "index.html").read_bytes()
     logs = {path: path.read_bytes() for path in out.glob("runs/*/predictions.jsonl")}
-    assert len(logs) == 3
+    assert len(logs) == 4
 
     start = time.monotonic()
     demo(out)

@@ -23,6 +23,7 @@ SCHEMA_VERSION: Literal[1] = 1
 RUN_FILE = "run.json"
 PREDICTIONS_FILE = "predictions.jsonl"
 TRACES_FILE = "traces.jsonl"
+VIEWS_FOLDER = "views"
 
 
 class SplitReference(StrictModel):

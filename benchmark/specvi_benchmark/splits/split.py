@@ -60,7 +60,8 @@ class Candidate:
     @property
     def question(self) -> Question:
         """Return what a system may see."""
-        return Question(self.id, self.task, self.spectrum, self.redshift)
+        prompt = tuple((message.role, message.content) for message in self.prompt)
+        return Question(self.id, self.task, self.spectrum, self.redshift, prompt)
 
 
 @dataclass(frozen=True)

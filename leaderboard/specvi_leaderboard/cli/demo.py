@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from specvi_benchmark.splits import Split
 
 SPLIT = "mini"
-RULES = "rules"
-VETTERS = ("always-yes", "always-no", RULES)
+RULES, SCRIPTED = "rules", "scripted"
+VETTERS = ("always-yes", "always-no", RULES, SCRIPTED)
 MARK = ".specvi-demo"
 """Lies in a run folder that the demo made: only such a run is ever replaced."""
 
@@ -27,7 +27,9 @@ app = typer.Typer()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the runs and the page.")] = Path("specvi-demo"),
 ) -> None:
-    """Run always-yes, always-no and rules over SpecVI-Mini, score them, and write a page to OUT/site.
+    """Run the built-in systems over SpecVI-Mini, score them, and write a page to OUT/site.
+
+    They are always-yes, always-no, rules and scripted; OUT/trace.html shows what scripted looked at once.
 
     No network and no data needed: SpecVI-Mini is simulated, and built on first use.
     """
@@ -48,10 +50,16 @@ def demo(
     page = write_site(board, out / "site")
     print_board(board, console)
     _show_one(split, runs / RULES, out / "candidate.png")
-    typer.echo(f"\nWrote {page}\nOpen: {page.resolve().as_uri()}\n\nNext:")
+    shown = _write_trace(split, runs / SCRIPTED, out / "trace.html")
+    typer.echo(f"\nWrote {page}\nOpen: {page.resolve().as_uri()}")
+    typer.echo(
+        f"What {SCRIPTED} looked at in that candidate: {(out / 'trace.html').resolve().as_uri()}\n\nNext:"
+    )
     program = shlex.quote(_program())
     typer.echo("  # a spectrum of your own: verdict, evidence, picture")
     typer.echo(f"  {program} inspect FILE --task cv")
+    typer.echo("  # an inspection, turn by turn; --html PAGE writes it with its pictures")
+    typer.echo(f"  {program} trace {shlex.quote(str(runs / SCRIPTED))} {shlex.quote(shown)}")
     typer.echo("  # every count of one run")
     typer.echo(f"  {program} score {shlex.quote(str(runs / RULES))}")
     typer.echo("  # the page again, with runs of your own")
@@ -107,9 +115,22 @@ def _show_one(split: "Split", run_folder: Path, picture: Path) -> None:
     candidate = next(c for c in split.candidates if c.truth == "YES")
     task = candidate.task
     write_bytes(picture, full_view(candidate))
-    evidence = read_traces(run_folder / TRACES_FILE)[task.key, candidate.id].turns[-1].text
+    evidence = read_traces(run_folder / TRACES_FILE)[task.key, candidate.id, 0].turns[-1].text
     typer.echo(f"\nOne simulated candidate ({picture}): {task.question} Truth: {candidate.truth}.")
     typer.echo(f"{RULES}: {evidence}")
+
+
+def _write_trace(split: "Split", run_folder: Path, page: Path) -> str:
+    """Write the inspection of the candidate of `_show_one` as a page; return its id."""
+    from dataclasses import replace
+
+    from specvi_benchmark.files import write_text
+    from specvi_benchmark.trace_page import RecordedRun, render_page
+
+    candidate = next(c for c in split.candidates if c.truth == "YES")
+    recorded = RecordedRun(run_folder).find(candidate.id, candidate.task.key)
+    write_text(page, render_page(replace(recorded, truth=candidate.truth)))
+    return candidate.id
 
 
 def _program() -> str:
