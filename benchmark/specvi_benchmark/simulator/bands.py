@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from specvi_benchmark.lines import Band, all_bands
+from specvi_benchmark.simulator.lattice import remembered
 from specvi_benchmark.spectrum import FloatArray
 
 
@@ -99,10 +100,18 @@ def optical_depth(wavelength_AA: FloatArray, strengths: Mapping[str, float]) -> 
     Array of the wavelengths' shape; the transmission is exp(−depth).
     """
     depth = np.zeros_like(wavelength_AA)
+    for species, strength in strengths.items():
+        if strength > 0:
+            depth += strength * _unit_depth(wavelength_AA, species)
+    return depth
+
+
+@remembered
+def _unit_depth(wavelength_AA: FloatArray, species: str) -> FloatArray:
+    depth = np.zeros_like(wavelength_AA)
     for band in all_bands():
-        strength = strengths.get(band.species, 0.0)
-        if strength > 0 and band.name in _SHAPES:
-            _add(depth, wavelength_AA, band, strength)
+        if band.species == species and band.name in _SHAPES:
+            _add(depth, wavelength_AA, band, 1.0)
     return depth
 
 

@@ -5,6 +5,7 @@ atmosphere: what matters is which features are there, how they change along the 
 giants and dwarfs differ.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,10 +15,17 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from specvi_benchmark.files import parse_yaml
-from specvi_benchmark.lines import air_to_vacuum, get_line
+from specvi_benchmark.lines import air_to_vacuum
 from specvi_benchmark.simulator.bands import optical_depth
 from specvi_benchmark.simulator.continuum import planck
-from specvi_benchmark.simulator.lines import SPEED_OF_LIGHT_KMS, balmer_absorption, gaussian_depth
+from specvi_benchmark.simulator.lattice import remembered
+from specvi_benchmark.simulator.lines import (
+    SPEED_OF_LIGHT_KMS,
+    balmer_absorption,
+    gaussian_depth,
+    gaussian_depths,
+    vacuum_AA,
+)
 from specvi_benchmark.spectrum import FloatArray
 
 Luminosity = Literal["dwarf", "giant"]
@@ -102,8 +110,7 @@ def metal_depth(wavelength_AA: FloatArray, star: Cool) -> FloatArray:
     scale = star.metals * _at(
         star.temperature_K, [3000, 4000, 4800, 5800, 6500, 7500], [3.5, 3.0, 2.0, 1, 0.6, 0.3]
     )
-    grid, depth = _metal_depth_of_the_sun()
-    return scale * np.interp(wavelength_AA, grid, depth)
+    return scale * _metal_depth_of_the_sun_on(wavelength_AA)
 
 
 def _named_lines(wavelength_AA: FloatArray, star: Cool, neutron_capture: float) -> FloatArray:
@@ -127,26 +134,36 @@ def _named_lines(wavelength_AA: FloatArray, star: Cool, neutron_capture: float) 
         "Ba II 4555": 0.8 * heavy, "Ba II 4935": 0.6 * heavy, "Ba II 6143": 0.4 * heavy,
         "Ba II 6499": 0.5 * heavy, "Sr II 4079": 0.8 * heavy, "Sr II 4217": 0.6 * heavy,
     }  # fmt: skip
-    depth = np.zeros_like(wavelength_AA)
-    for name, width in widths.items():
-        # A strong line grows in width, not in depth: keep the optical depth at its centre near 1.5.
-        fwhm_AA = max(1.8, width / 1.6)
-        centre = get_line(name).vacuum_AA
-        depth += gaussian_depth(
-            wavelength_AA, centre, width * metals**0.5, fwhm_AA / centre * SPEED_OF_LIGHT_KMS
-        )
-    return depth
+    # A strong line grows in width, not in depth: keep the optical depth at its centre near 1.5.
+    ews = np.array(list(widths.values()))
+    centres = np.array([vacuum_AA(name) for name in widths])
+    fwhm_kms = np.maximum(1.8, ews / 1.6) / centres * SPEED_OF_LIGHT_KMS
+    return gaussian_depths(wavelength_AA, centres, ews * metals**0.5, fwhm_kms)
 
 
 def _blanketing(wavelength_AA: FloatArray, star: Cool) -> FloatArray:
     """Return the depth of the many lines too weak to list, which eat into the blue of cool stars."""
     strength = _at(star.temperature_K, [3000, 4000, 5000, 5800, 7000], [0.5, 0.7, 0.5, 0.3, 0.05])
-    depth: FloatArray = strength * star.metals**0.5 * np.clip((4600 - wavelength_AA) / 800, 0, None)
-    return depth
+    return strength * star.metals**0.5 * _blue(wavelength_AA)
+
+
+@remembered
+def _blue(wavelength_AA: FloatArray) -> FloatArray:
+    return np.clip((4600 - wavelength_AA) / 800, 0, None)
 
 
 def _at(value: float, points: list[float], levels: list[float]) -> float:
-    return float(np.interp(value, points, levels))
+    """As np.interp, for one value."""
+    above = bisect_right(points, value)
+    if above in (0, len(points)):
+        return levels[0] if above == 0 else levels[-1]
+    share = (value - points[above - 1]) / (points[above] - points[above - 1])
+    return levels[above - 1] + share * (levels[above] - levels[above - 1])
+
+
+@remembered
+def _metal_depth_of_the_sun_on(wavelength_AA: FloatArray) -> FloatArray:
+    return np.interp(wavelength_AA, *_metal_depth_of_the_sun())
 
 
 @cache
