@@ -1,14 +1,15 @@
 """The fine wavelengths on which light is made: one lattice in log λ, on which a redshift is a shift.
 
 Sample k of the lattice stands at 10^(5·10⁻⁵ k) Å (steps of 34.5 km/s, half a LAMOST pixel). Stars move by a few
-samples, so all stars share one window of it, and what does not change from star to star (the shape of a band,
-of a set of lines, of the dust's law) is computed once: see `remembered`. A distant object is made on a window
-further to the blue, whose light arrives, shifted by a whole number of samples and a fraction, where an
-instrument looks.
+samples, so all stars share one window of it. A distant object is made on a window further to the blue, whose
+light arrives, shifted by a whole number of samples and a fraction, where an instrument looks. What does not
+change from object to object (the shape of a band, of a set of lines, of the dust's law) is computed once for
+the whole lattice: see `remembered`.
 """
 
+import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from typing import Concatenate, ParamSpec
 
 import numpy as np
@@ -60,26 +61,26 @@ def remainder(redshift: float) -> float:
 def remembered(
     function: Callable[Concatenate[FloatArray, Arguments], FloatArray],
 ) -> Callable[Concatenate[FloatArray, Arguments], FloatArray]:
-    """Make a function of (wavelength, hashable arguments…) compute each result for `star_grid` once.
+    """Make a function of (wavelength, hashable arguments…) compute each result for the whole lattice once.
 
-    On any other wavelengths it is computed as it stands. A remembered array is read-only.
+    Windows of the lattice get a read-only view of it; on any other wavelengths the function is called as it
+    stands. A sample of its result may depend on wavelengths nearby, not on where the array begins and ends.
     """
 
     @cache
-    def for_stars(*arguments: Arguments.args, **named: Arguments.kwargs) -> FloatArray:
-        result = function(star_grid(), *arguments, **named)
+    def everywhere(*arguments: Arguments.args, **named: Arguments.kwargs) -> FloatArray:
+        result = function(_lattice(), *arguments, **named)
         result.setflags(write=False)
         return result
 
-    def either(
-        wavelength_AA: FloatArray, *arguments: Arguments.args, **named: Arguments.kwargs
-    ) -> FloatArray:
-        if wavelength_AA is star_grid():
-            return for_stars(*arguments, **named)
-        return function(wavelength_AA, *arguments, **named)
+    @wraps(function)
+    def on(wavelength_AA: FloatArray, *arguments: Arguments.args, **named: Arguments.kwargs) -> FloatArray:
+        if wavelength_AA.base is not _lattice() or wavelength_AA.strides != (8,):
+            return function(wavelength_AA, *arguments, **named)
+        first = round(math.log10(wavelength_AA[0]) / STEP_DEX) - (_FIRST - _BLUEST)
+        return everywhere(*arguments, **named)[first : first + wavelength_AA.size]
 
-    either.__doc__ = function.__doc__
-    return either
+    return on
 
 
 @cache

@@ -51,6 +51,15 @@ def balmer_AA(upper: int) -> float:
 
 
 @cache
+def pickering_AA(upper: int) -> float:
+    """Return the vacuum wavelength of the He II line from level ``upper`` to 4; even ones lie 2 Å blueward of Balmer's.
+
+    1 / λ = 4 R (1/16 − 1/n²) with the Rydberg constant of helium, 109722.27 cm⁻¹ (CODATA).
+    """
+    return 1e8 / (4 * 109722.27 * (1 / 16 - 1 / upper**2))
+
+
+@cache
 def vacuum_AA(name: str) -> float:
     """Return the vacuum wavelength of a line of the suite's list."""
     return get_line(name).vacuum_AA
@@ -140,21 +149,28 @@ def stark_absorption(
     The wings fall as Δλ^−5/2, as those of hydrogen under the linear Stark effect do (Holtsmark). Half
     the depth is reached at ``half_width_AA``; the equivalent width is 2.643 · depth · half width.
     """
+    return stark_lines_at(wavelength_AA, np.array([centre_AA]), np.array([depth]), np.array([half_width_AA]))
+
+
+def stark_lines(wavelength_AA: FloatArray, lines: Mapping[str, tuple[float, float]]) -> FloatArray:
+    """Return the transmission of named lines, each by (depth, half width in Å): see `stark_absorption`."""
+    centres = np.array([vacuum_AA(name) for name in lines])
+    depths, widths = np.array(list(lines.values()), dtype=np.float64).reshape(-1, 2).T
+    return stark_lines_at(wavelength_AA, centres, depths, widths)
+
+
+def stark_lines_at(
+    wavelength_AA: FloatArray, centres_AA: FloatArray, depths: FloatArray, half_widths_AA: FloatArray
+) -> FloatArray:
+    """Return the transmission of many pressure-broadened lines (arrays of one length)."""
     transmission = np.ones_like(wavelength_AA)
     _absorb_stark(
-        wavelength_AA, transmission, np.array([centre_AA]), np.array([depth]), np.array([half_width_AA])
+        wavelength_AA,
+        transmission,
+        np.ascontiguousarray(centres_AA),
+        np.ascontiguousarray(depths),
+        np.ascontiguousarray(half_widths_AA),
     )
-    return transmission
-
-
-def stark_lines(
-    wavelength_AA: FloatArray, lines: Mapping[str, tuple[float, float]], shift_AA: float = 0.0
-) -> FloatArray:
-    """Return the transmission of named lines, each by (depth, half width in Å): see `stark_absorption`."""
-    transmission = np.ones_like(wavelength_AA)
-    centres = np.array([vacuum_AA(name) + shift_AA for name in lines])
-    depths, widths = np.array(list(lines.values()), dtype=np.float64).reshape(-1, 2).T.copy()
-    _absorb_stark(wavelength_AA, transmission, centres, depths, widths)
     return transmission
 
 
@@ -203,13 +219,11 @@ def balmer_absorption(
     fade
         How soon: the depth of level n is scaled by 1 − (n / last)^fade.
     """
-    transmission = np.ones_like(wavelength_AA)
     upper = np.arange(3, last)
     scale = np.where(upper == 3, 0.7, 1 - (upper / last) ** fade)
     centres = np.array([balmer_AA(int(level)) for level in upper])
     widths = np.where(upper == 3, 0.7, 1.0) * half_width_AA
-    _absorb_stark(wavelength_AA, transmission, centres, depth * scale, widths)
-    return transmission
+    return stark_lines_at(wavelength_AA, centres, depth * scale, widths)
 
 
 @compiled

@@ -59,28 +59,30 @@ def active_m_dwarf(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sampl
 
 
 def k_giant(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """G8 III to K4 III, CN from normal to strong."""
-    star = Cool(float(rng.uniform(4150, 5000)), "giant", float(rng.uniform(0.4, 1.3)))
+    """G5 III to K5 III, CN from normal to strong; a third are old and poor in metals."""
+    metals = _log_uniform(rng, 0.005, 0.3) if rng.random() < 0.33 else float(rng.uniform(0.4, 1.5))
+    star = Cool(float(rng.uniform(3900, 5300)), "giant", metals)
     carbon = float(rng.uniform(0.8, 2.0))
     truth: Truth = {"temperature_K": star.temperature_K, "metals": star.metals, "carbon": carbon}
     return cool_star(wavelength_AA, star, carbon=carbon), truth
 
 
 def k_dwarf(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """K2 V to K7 V."""
-    star = Cool(float(rng.uniform(3980, 4900)), "dwarf", float(rng.uniform(0.5, 1.3)))
+    """K0 V to K7 V; some are old and poor in metals."""
+    metals = _log_uniform(rng, 0.02, 0.4) if rng.random() < 0.2 else float(rng.uniform(0.5, 1.6))
+    star = Cool(float(rng.uniform(3980, 5300)), "dwarf", metals)
     return cool_star(wavelength_AA, star), {"temperature_K": star.temperature_K, "metals": star.metals}
 
 
 def fg_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """F and G dwarfs, metal-poor ones among them."""
-    star = Cool(float(rng.uniform(5400, 7300)), "dwarf", float(rng.uniform(0.1, 1.2)))
+    star = Cool(float(rng.uniform(5300, 7300)), "dwarf", _log_uniform(rng, 0.02, 1.6))
     return cool_star(wavelength_AA, star), {"temperature_K": star.temperature_K, "metals": star.metals}
 
 
 def barium_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """A G or K giant rich in barium and strontium, with CH and CN but no C2."""
-    star = Cool(float(rng.uniform(4300, 5200)), "giant", float(rng.uniform(0.4, 1.0)))
+    """A G or K giant, or a subgiant, rich in barium and strontium, with CH and CN but no C2."""
+    star = Cool(float(rng.uniform(4300, 5900)), "giant", _log_uniform(rng, 0.1, 1.0))
     heavy = float(rng.uniform(2.5, 5))
     carbon = float(rng.uniform(1.2, 3.0))
     truth: Truth = {"temperature_K": star.temperature_K, "neutron_capture": heavy, "carbon": carbon}
