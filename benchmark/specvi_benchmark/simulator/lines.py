@@ -203,9 +203,14 @@ def absorb(wavelength_AA: FloatArray, widths_AA: Mapping[str, float], fwhm_kms: 
 
 
 def balmer_absorption(
-    wavelength_AA: FloatArray, depth: float, half_width_AA: float, last: int, fade: float
+    wavelength_AA: FloatArray,
+    depth: float,
+    half_width_AA: float,
+    last: int,
+    fade: float,
+    jump_dex: float = 0.0,
 ) -> FloatArray:
-    """Return the transmission of the Balmer series in absorption.
+    """Return the transmission of the Balmer series in absorption, and of its continuum beyond.
 
     Parameters
     ----------
@@ -218,12 +223,20 @@ def balmer_absorption(
         star (Inglis & Teller 1939: the denser the gas, the sooner). Depth falls towards it.
     fade
         How soon: the depth of level n is scaled by 1 − (n / last)^fade.
+    jump_dex
+        The Balmer jump. It sets in where the lines have merged, over about a line's width.
     """
     upper = np.arange(3, last)
     scale = np.where(upper == 3, 0.7, 1 - (upper / last) ** fade)
     centres = np.array([balmer_AA(int(level)) for level in upper])
     widths = np.where(upper == 3, 0.7, 1.0) * half_width_AA
-    return stark_lines_at(wavelength_AA, centres, depth * scale, widths)
+    transmission = stark_lines_at(wavelength_AA, centres, depth * scale, widths)
+    if jump_dex:
+        limit, softness = balmer_AA(last), 0.6 * half_width_AA
+        end = int(np.searchsorted(wavelength_AA, limit + 8 * softness))
+        beyond = 1 / (1 + np.exp(np.maximum(wavelength_AA[:end] - limit, -30 * softness) / softness))
+        transmission[:end] *= np.exp(-jump_dex * np.log(10) * beyond)
+    return transmission
 
 
 @compiled

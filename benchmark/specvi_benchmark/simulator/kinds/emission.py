@@ -5,7 +5,7 @@ import numpy as np
 
 from specvi_benchmark.simulator.continuum import extinction, planck
 from specvi_benchmark.simulator.kinds.cool import fg_star, m_giant
-from specvi_benchmark.simulator.kinds.hot import Hydrogen, b_light, hydrogen_of_a_star
+from specvi_benchmark.simulator.kinds.hot import Hydrogen, b_light, hydrogen_of_a_star, paschen_continuum
 from specvi_benchmark.simulator.kinds.kind import Kind, Truth
 from specvi_benchmark.simulator.lines import (
     absorb,
@@ -39,7 +39,7 @@ def be_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     if halpha > 25:
         widths |= {"Ca II 8544": 0.04 * halpha, "Ca II 8665": 0.04 * halpha, "Ca II 8500": 0.04 * halpha}
     profile = double_peak(0.75 * fwhm, separation)
-    flux = emit(wavelength_AA, flux, widths, profile, planck(wavelength_AA, kelvin))
+    flux = emit(wavelength_AA, flux, widths, profile, paschen_continuum(wavelength_AA, kelvin))
     return flux, truth | {"halpha_ew_AA": halpha, "fwhm_kms": fwhm}
 
 
@@ -47,7 +47,7 @@ def herbig_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """Herbig Ae/Be: wide Balmer absorption filled by emission, Ca II triplet, [O I], dust."""
     kelvin = float(rng.uniform(8000, 16000))
     hydrogen = hydrogen_of_a_star(kelvin, 4.0)
-    continuum = planck(wavelength_AA, kelvin)
+    continuum = paschen_continuum(wavelength_AA, kelvin)
     calcium = float(np.interp(kelvin, [8000, 10000, 16000], [2.5, 0.5, 0.1]))
     flux = continuum * hydrogen.seen_in(wavelength_AA)
     flux = flux * absorb(wavelength_AA, {"Ca II K": calcium, "Mg II 4482": 0.4}, 150)
@@ -77,10 +77,10 @@ def p_cygni_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
         "He I 5017": 0.06 * halpha,
     }  # fmt: skip
     flux = continuum * lines.seen_in(wavelength_AA)
-    flux = emit(wavelength_AA, flux, {"Hα": halpha}, p_cygni(fwhm, speed, 0.05), continuum)
-    flux = emit(wavelength_AA, flux, hydrogen, p_cygni(fwhm, speed, 0.15), continuum)
-    strongest = min(1.0, 12 / halpha)  # what is absorbed cannot exceed the light
-    flux = emit(wavelength_AA, flux, helium, p_cygni(fwhm, speed, 0.3 * strongest), continuum)
+    # What the wind absorbs is of one to two Å whatever it emits: it cannot take more than the light behind it.
+    for widths, share in (({"Hα": halpha}, 1.0), (hydrogen, 0.25), (helium, 0.12)):
+        profile = p_cygni(fwhm, speed, 1.2 / (share * halpha))
+        flux = emit(wavelength_AA, flux, widths, profile, continuum)
     flux = flux * absorb(wavelength_AA, {"Na D2": 0.7, "Na D1": 0.6}, 90)
     dust = float(rng.uniform(0.3, 1.5))
     return np.maximum(flux, 0.02 * continuum) * extinction(wavelength_AA, dust), {

@@ -24,10 +24,13 @@ class Hydrogen:
     half_width_AA: float
     last: int
     fade: float = 3.0
+    jump_dex: float = 0.0
 
     def seen_in(self, wavelength_AA: FloatArray) -> FloatArray:
         """Return its transmission."""
-        return balmer_absorption(wavelength_AA, self.depth, self.half_width_AA, self.last, self.fade)
+        return balmer_absorption(
+            wavelength_AA, self.depth, self.half_width_AA, self.last, self.fade, self.jump_dex
+        )
 
 
 def hydrogen_of_a_star(kelvin: float, log_g: float) -> Hydrogen:
@@ -38,9 +41,22 @@ def hydrogen_of_a_star(kelvin: float, log_g: float) -> Hydrogen:
     """
     points = [7400, 8200, 9000, 10500, 12000, 15000, 19000, 25000, 30000, 50000]
     width = float(np.interp(kelvin, points, [8, 14, 18, 14.5, 10, 7.5, 5.5, 4.2, 3.2, 2.2]))
-    depth = float(np.interp(kelvin, points, [0.50, 0.62, 0.68, 0.64, 0.56, 0.47, 0.40, 0.35, 0.31, 0.26]))
+    depth = float(np.interp(kelvin, points, [0.50, 0.62, 0.68, 0.64, 0.57, 0.51, 0.46, 0.42, 0.36, 0.28]))
     half_width = width / _STARK_AREA / depth * 10 ** (0.15 * (log_g - 4.2))
-    return Hydrogen(depth, half_width, round(float(np.interp(log_g, [2.5, 3.2, 4.2, 5.5], [22, 20, 16, 13]))))
+    last = round(float(np.interp(log_g, [2.5, 3.2, 4.2, 5.5], [22, 20, 16, 13])))
+    # The jump of dwarfs, in dex: 0.5 at A0 to A2, 0.25 at B5 and F0, 0.05 in an O star.
+    jump = float(np.interp(kelvin, [7200, 9000, 10000, 15400, 20000, 30000], [0.25, 0.5, 0.5, 0.25, 0.13, 0.05]))
+    return Hydrogen(depth, half_width, last, jump_dex=jump)
+
+
+def paschen_continuum(wavelength_AA: FloatArray, kelvin: float) -> FloatArray:
+    """Return the continuum redward of the Balmer jump: bluer than a black body of the star's temperature.
+
+    The colour temperature is such that flux at 4400 over 5500 Å is that of B−V along the dwarf sequence
+    (F0 0.30, A0 0.00, B5 −0.17, B0 −0.30, with F(B)/F(V) = 1.735 at B−V = 0: Bessell 1979).
+    """
+    points, factors = [7200, 9600, 15400, 30000, 45000], [1.11, 1.37, 1.36, 1.5, 1.7]
+    return planck(wavelength_AA, kelvin * float(np.interp(kelvin, points, factors)))
 
 
 def a_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
@@ -67,7 +83,7 @@ def b_light(wavelength_AA: FloatArray, kelvin: float, log_g: float, rng: np.rand
     """Return the light of a B star of that temperature and gravity, and its parameters."""
     hydrogen = hydrogen_of_a_star(kelvin, log_g)
     points = [11000, 13000, 16000, 20000, 24000, 29000]
-    helium = float(np.interp(kelvin, points, [0.15, 0.45, 0.9, 1.4, 1.25, 1.0]))
+    helium = float(np.interp(kelvin, points, [0.15, 0.4, 0.8, 1.2, 1.1, 0.95]))
     rotation = float(rng.uniform(80, 320))
     widths = dict.fromkeys(_HE_I, 0.7 * helium) | {
         "He I 4027": 0.95 * helium, "He I 4473": helium, "He I 5877": 0.7 * helium,
@@ -77,7 +93,7 @@ def b_light(wavelength_AA: FloatArray, kelvin: float, log_g: float, rng: np.rand
         "Si III 4554": float(np.interp(kelvin, points, [0, 0, 0.05, 0.2, 0.35, 0.3])),
         "Ca II K": 0.15,
     }  # fmt: skip
-    flux = planck(wavelength_AA, kelvin) * hydrogen.seen_in(wavelength_AA)
+    flux = paschen_continuum(wavelength_AA, kelvin) * hydrogen.seen_in(wavelength_AA)
     return flux * absorb(wavelength_AA, widths, rotation), {
         "temperature_K": kelvin, "log_g": log_g, "balmer_depth": hydrogen.depth,
         "balmer_half_width_AA": hydrogen.half_width_AA, "he_i_ew_AA": helium, "fwhm_kms": rotation,
@@ -100,7 +116,7 @@ def o_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
         "He II 5413": 1.2 * ionised, "He II 4687": 0.0 if supergiant else 1.0 * ionised,
         "Si IV 4090": float(np.interp(kelvin, points, [0.6, 0.5, 0.35, 0.15, 0.1])),
     }  # fmt: skip
-    flux = planck(wavelength_AA, kelvin) * hydrogen.seen_in(wavelength_AA)
+    flux = paschen_continuum(wavelength_AA, kelvin) * hydrogen.seen_in(wavelength_AA)
     flux = flux * absorb(wavelength_AA, widths, float(rng.uniform(120, 320)))
     truth: Truth = {"temperature_K": kelvin, "log_g": log_g, "he_ii_ew_AA": ionised, "he_i_ew_AA": neutral}
     if supergiant:
@@ -161,7 +177,7 @@ def _warm_star(
     calcium = float(np.interp(kelvin, [7400, 8200, 9000, 10000, 12000], [5.0, 2.8, 1.3, 0.6, 0.2]))
     calcium *= metals**0.5
     star = Cool(min(kelvin, 7500.0), "dwarf", metals * float(np.interp(kelvin, [7400, 10000], [0.9, 0.25])))
-    flux = planck(wavelength_AA, kelvin) * hydrogen.seen_in(wavelength_AA)
+    flux = paschen_continuum(wavelength_AA, kelvin) * hydrogen.seen_in(wavelength_AA)
     flux = flux * np.exp(-metal_depth(wavelength_AA, star))
     widths = {
         "Ca II K": calcium, "Ca II H": 0.7 * calcium, "Mg II 4482": 0.4 * min(1.0, metals), "Na D2": 0.2,

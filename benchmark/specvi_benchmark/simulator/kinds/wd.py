@@ -50,7 +50,9 @@ def da_light(wavelength_AA: FloatArray, kelvin: float, log_g: float) -> Sample:
     depth = float(np.interp(kelvin, _DA_KELVIN, _DA_DEPTH))
     width = float(np.interp(kelvin, _DA_KELVIN, _DA_WIDTH_AA))
     half_width = width / _STARK_AREA / depth * 10 ** (0.15 * (log_g - 8))
-    flux = planck(wavelength_AA, kelvin) * balmer_absorption(wavelength_AA, depth, half_width, 11, 4)
+    jump = float(np.interp(kelvin, [7000, 9000, 12500, 20000, 30000, 45000], [0.05, 0.2, 0.35, 0.2, 0.1, 0.04]))
+    lines = balmer_absorption(wavelength_AA, depth, half_width, 11, 4, jump)
+    flux = planck(wavelength_AA, kelvin) * lines
     return flux, {
         "temperature_K": kelvin, "log_g": log_g, "balmer_depth": depth, "balmer_half_width_AA": half_width,
     }  # fmt: skip
