@@ -214,7 +214,8 @@ def _pixels(grid: _Grid) -> FloatArray:
 
 def _curve(points: Curve, wavelength_AA: FloatArray) -> FloatArray:
     where, level = np.array(points, dtype=np.float64).T
-    return np.interp(wavelength_AA, where, level)
+    curve: FloatArray = np.interp(wavelength_AA, where, level)
+    return curve
 
 
 def _fixed(array: FloatArray) -> FloatArray:

@@ -9,8 +9,8 @@ the whole lattice: see `remembered`.
 
 import math
 from collections.abc import Callable
-from functools import cache, wraps
-from typing import Concatenate, ParamSpec
+from functools import cache, update_wrapper
+from typing import TypeVarTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ _FIRST = 71086  # 3583 Å: the blue end of DESI less the line spread and 350 km/
 _BLUEST = int(np.log10(1 + FAR_REDSHIFT) / STEP_DEX) + 1
 _NEAR = 13  # samples: 350 km/s are 10.2
 
-Arguments = ParamSpec("Arguments")
+Key = TypeVarTuple("Key")
 
 
 def whole_shift(redshift: float) -> int:
@@ -50,7 +50,8 @@ def star_grid() -> FloatArray:
 
 def positions(wavelength_AA: FloatArray) -> FloatArray:
     """Return where wavelengths lie on the stars' window, in samples from its first."""
-    return np.log10(wavelength_AA) / STEP_DEX - _FIRST
+    found: FloatArray = np.log10(wavelength_AA) / STEP_DEX - _FIRST
+    return found
 
 
 def remainder(redshift: float) -> float:
@@ -59,33 +60,32 @@ def remainder(redshift: float) -> float:
 
 
 def remembered(
-    function: Callable[Concatenate[FloatArray, Arguments], FloatArray],
-) -> Callable[Concatenate[FloatArray, Arguments], FloatArray]:
-    """Make a function of (wavelength, hashable arguments…) compute each result for the whole lattice once.
+    function: Callable[[FloatArray, *Key], FloatArray],
+) -> Callable[[FloatArray, *Key], FloatArray]:
+    """Make a function of (wavelength, key…) compute each result for the whole lattice once, and keep it.
 
     Windows of the lattice get a read-only view of it; on any other wavelengths the function is called as it
     stands. A sample of its result may depend on wavelengths nearby, not on where the array begins and ends.
+    Keys must be few: each is kept (200 kB) for as long as the process lives.
     """
+    known: dict[tuple[*Key], FloatArray] = {}
 
-    @cache
-    def everywhere(*arguments: Arguments.args, **named: Arguments.kwargs) -> FloatArray:
-        result = function(_lattice(), *arguments, **named)
-        result.setflags(write=False)
-        return result
-
-    @wraps(function)
-    def on(wavelength_AA: FloatArray, *arguments: Arguments.args, **named: Arguments.kwargs) -> FloatArray:
+    def on(wavelength_AA: FloatArray, *key: *Key) -> FloatArray:
         if wavelength_AA.base is not _lattice() or wavelength_AA.strides != (8,):
-            return function(wavelength_AA, *arguments, **named)
+            return function(wavelength_AA, *key)
+        if key not in known:
+            known[key] = function(_lattice(), *key)
+            known[key].setflags(write=False)
         first = round(math.log10(wavelength_AA[0]) / STEP_DEX) - (_FIRST - _BLUEST)
-        return everywhere(*arguments, **named)[first : first + wavelength_AA.size]
+        return known[key][first : first + wavelength_AA.size]
 
+    update_wrapper(on, function)
     return on
 
 
 @cache
 def _lattice() -> FloatArray:
     samples = np.arange(_FIRST - _BLUEST, _FIRST + SAMPLES)
-    grid: FloatArray = 10 ** (STEP_DEX * samples)
+    grid: FloatArray = np.power(10.0, STEP_DEX * samples)
     grid.setflags(write=False)
     return grid

@@ -47,7 +47,9 @@ def balmer_AA(upper: int) -> float:
 
     From the line list up to H9, beyond by the Rydberg formula.
     """
-    return vacuum_AA(_BALMER_NAMES[upper]) if upper in _BALMER_NAMES else _RYDBERG_LIMIT_AA / (1 - 4 / upper**2)
+    return (
+        vacuum_AA(_BALMER_NAMES[upper]) if upper in _BALMER_NAMES else _RYDBERG_LIMIT_AA / (1 - 4 / upper**2)
+    )
 
 
 @cache

@@ -64,5 +64,7 @@ ARTEFACTS = (
         _calibrate,
     ),
     Artefact("arm_step", "standard deviation of the flux step between arms", 0.04, "calibration", _step),
-    Artefact("fringes", "standard deviation of the amplitude of fringes in the red", 0.01, "calibration", _fringe),
+    Artefact(
+        "fringes", "standard deviation of the amplitude of fringes in the red", 0.01, "calibration", _fringe
+    ),
 )

@@ -25,8 +25,14 @@ def _blue_end(visit: Visit, dial: float, rng: np.random.Generator) -> None:
 
 ARTEFACTS = (
     Artefact("dead_pixels", "mean number of single dead pixels", 2.0, "detector", _single),
-    Artefact("dead_stretch", "share of spectra with 15 to 150 dead pixels in a row", 0.15, "detector", _stretch),
     Artefact(
-        "blue_end_lost", "share of spectra whose 50 to 300 bluest pixels are lost", 0.05, "detector", _blue_end
+        "dead_stretch", "share of spectra with 15 to 150 dead pixels in a row", 0.15, "detector", _stretch
+    ),
+    Artefact(
+        "blue_end_lost",
+        "share of spectra whose 50 to 300 bluest pixels are lost",
+        0.05,
+        "detector",
+        _blue_end,
     ),
 )

@@ -53,6 +53,10 @@ ARTEFACTS = (
         _neighbour,
     ),
     Artefact(
-        "nebular_residue", "share of spectra with nebular lines left by sky subtraction", 0.03, "light", _nebula
+        "nebular_residue",
+        "share of spectra with nebular lines left by sky subtraction",
+        0.03,
+        "light",
+        _nebula,
     ),
 )

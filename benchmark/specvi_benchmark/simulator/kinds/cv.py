@@ -12,7 +12,6 @@ from specvi_benchmark.simulator.lines import (
     balmer_AA,
     double_peak,
     emit,
-
     level_at,
     stark_lines_at,
     vacuum_AA,
@@ -153,9 +152,7 @@ def cyclotron_AA(field_MG: float, harmonic: int) -> float:
     return 1.0710e6 / field_MG / harmonic
 
 
-def _seen_at(
-    rng: np.random.Generator, rim_kms: tuple[float, float], blur_kms: tuple[float, float]
-) -> _Disc:
+def _seen_at(rng: np.random.Generator, rim_kms: tuple[float, float], blur_kms: tuple[float, float]) -> _Disc:
     """Return a disc's profile at an inclination drawn evenly over the sphere (eclipsing ones included).
 
     Two Gaussians of one width, 2 v sin i apart. The whole is as wide as the distance plus one width once

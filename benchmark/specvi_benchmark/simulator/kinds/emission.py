@@ -1,5 +1,4 @@
-"""Stars and nebulae with lines in emission that are no cataclysmic variables: Be, Herbig, P Cygni, Wolf–Rayet,
-symbiotic, nebulae."""
+"""What shows lines in emission and is no cataclysmic variable: Be, Herbig, LBV, Wolf–Rayet, symbiotic, nebulae."""
 
 import numpy as np
 
@@ -58,7 +57,9 @@ def herbig_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
         "Ca II 8665": 0.07 * halpha, "Ca II 8500": 0.07 * halpha, "O I 7776": 0.02 * halpha,
     }  # fmt: skip
     flux = emit(wavelength_AA, flux, widths, wind, continuum)
-    flux = emit(wavelength_AA, flux, {"[O I] 6302": 0.015 * halpha, "[O I] 6366": 0.005 * halpha}, gaussian(90))
+    flux = emit(
+        wavelength_AA, flux, {"[O I] 6302": 0.015 * halpha, "[O I] 6366": 0.005 * halpha}, gaussian(90)
+    )
     dust = float(rng.uniform(0.1, 0.9))
     return flux * extinction(wavelength_AA, dust), {
         "temperature_K": kelvin, "halpha_ew_AA": halpha, "fwhm_kms": fwhm, "circumstellar_mag": dust,
@@ -70,7 +71,11 @@ def p_cygni_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     kelvin = float(rng.uniform(11000, 24000))
     lines = Hydrogen(0.15, 3.0, 22)
     continuum = planck(wavelength_AA, kelvin)
-    halpha, fwhm, speed = float(rng.uniform(15, 90)), float(rng.uniform(150, 320)), float(rng.uniform(150, 320))
+    halpha, fwhm, speed = (
+        float(rng.uniform(15, 90)),
+        float(rng.uniform(150, 320)),
+        float(rng.uniform(150, 320)),
+    )
     hydrogen = {"Hβ": 0.25 * halpha, "Hγ": 0.1 * halpha, "Hδ": 0.05 * halpha}
     helium = {
         "He I 5877": 0.2 * halpha, "He I 6680": 0.12 * halpha, "He I 7067": 0.12 * halpha, "He I 4473": 0.06 * halpha,

@@ -57,7 +57,12 @@ def seyfert_2(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     halpha, width = float(rng.uniform(8, 50)), float(rng.uniform(250, 650))
     oxygen, nitrogen = float(rng.uniform(5, 12)), float(rng.uniform(0.6, 1.4))
     flux = _gas(wavelength_AA, flux, halpha, oxygen, nitrogen, width)
-    return flux, {"halpha_ew_AA": halpha, "fwhm_kms": width, "oiii_to_hbeta": oxygen, "nii_to_halpha": nitrogen}
+    return flux, {
+        "halpha_ew_AA": halpha,
+        "fwhm_kms": width,
+        "oiii_to_hbeta": oxygen,
+        "nii_to_halpha": nitrogen,
+    }
 
 
 def star_forming_galaxy(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
@@ -68,7 +73,12 @@ def star_forming_galaxy(wavelength_AA: FloatArray, rng: np.random.Generator) -> 
     # Kauffmann et al. 2003 (MNRAS 346, 1055): log [O III]/Hβ < 0.61 / (log [N II]/Hα − 0.05) + 1.3.
     nitrogen = 0.7 * 10 ** (0.05 + 0.61 / (float(np.log10(oxygen)) - 1.3))
     flux = _gas(wavelength_AA, flux, halpha, oxygen, nitrogen, width)
-    return flux, {"halpha_ew_AA": halpha, "fwhm_kms": width, "oiii_to_hbeta": oxygen, "nii_to_halpha": nitrogen}
+    return flux, {
+        "halpha_ew_AA": halpha,
+        "fwhm_kms": width,
+        "oiii_to_hbeta": oxygen,
+        "nii_to_halpha": nitrogen,
+    }
 
 
 def galaxy(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
@@ -127,7 +137,9 @@ def _stars(wavelength_AA: FloatArray, young: float) -> FloatArray:
 
 @remembered
 def _old_stars(wavelength_AA: FloatArray) -> FloatArray:
-    giants = cool_star(wavelength_AA, Cool(4500.0, "giant")) + 0.3 * cool_star(wavelength_AA, Cool(3500.0, "giant"))
+    giants = cool_star(wavelength_AA, Cool(4500.0, "giant")) + 0.3 * cool_star(
+        wavelength_AA, Cool(3500.0, "giant")
+    )
     return _moving(wavelength_AA, giants + 0.7 * cool_star(wavelength_AA, Cool(5500.0, "dwarf"))) / 1.8
 
 

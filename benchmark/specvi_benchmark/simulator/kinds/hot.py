@@ -45,7 +45,9 @@ def hydrogen_of_a_star(kelvin: float, log_g: float) -> Hydrogen:
     half_width = width / _STARK_AREA / depth * 10 ** (0.15 * (log_g - 4.2))
     last = round(float(np.interp(log_g, [2.5, 3.2, 4.2, 5.5], [22, 20, 16, 13])))
     # The jump of dwarfs, in dex: 0.5 at A0 to A2, 0.25 at B5 and F0, 0.05 in an O star.
-    jump = float(np.interp(kelvin, [7200, 9000, 10000, 15400, 20000, 30000], [0.25, 0.5, 0.5, 0.25, 0.13, 0.05]))
+    jump = float(
+        np.interp(kelvin, [7200, 9000, 10000, 15400, 20000, 30000], [0.25, 0.5, 0.5, 0.25, 0.13, 0.05])
+    )
     return Hydrogen(depth, half_width, last, jump_dex=jump)
 
 

@@ -50,7 +50,9 @@ def da_light(wavelength_AA: FloatArray, kelvin: float, log_g: float) -> Sample:
     depth = float(np.interp(kelvin, _DA_KELVIN, _DA_DEPTH))
     width = float(np.interp(kelvin, _DA_KELVIN, _DA_WIDTH_AA))
     half_width = width / _STARK_AREA / depth * 10 ** (0.15 * (log_g - 8))
-    jump = float(np.interp(kelvin, [7000, 9000, 12500, 20000, 30000, 45000], [0.05, 0.2, 0.35, 0.2, 0.1, 0.04]))
+    jump = float(
+        np.interp(kelvin, [7000, 9000, 12500, 20000, 30000, 45000], [0.05, 0.2, 0.35, 0.2, 0.1, 0.04])
+    )
     lines = balmer_absorption(wavelength_AA, depth, half_width, 11, 4, jump)
     flux = planck(wavelength_AA, kelvin) * lines
     return flux, {
@@ -80,9 +82,9 @@ def wd_do(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     flux = planck(wavelength_AA, kelvin) * stark_lines_at(
         wavelength_AA, series, depth * shares, np.full(6, width)
     )
-    named = {"He II 4687": (depth, width)} | {
-        name: (depth * neutral, 0.7 * width) for name in ("He I 4473", "He I 5877")
-    }
+    named = {"He II 4687": (depth, width)} | dict.fromkeys(
+        ("He I 4473", "He I 5877"), (depth * neutral, 0.7 * width)
+    )
     return flux * stark_lines(wavelength_AA, named), {
         "temperature_K": kelvin, "he_ii_depth": depth, "he_ii_half_width_AA": width,
     }  # fmt: skip
@@ -108,7 +110,10 @@ def wd_dz(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
         },
     )  # fmt: skip
     flux = flux * stark_lines_at(
-        wavelength_AA, np.array(list(iron)), cool * depth * np.array(list(iron.values())), np.full(6, 0.4 * width)
+        wavelength_AA,
+        np.array(list(iron)),
+        cool * depth * np.array(list(iron.values())),
+        np.full(6, 0.4 * width),
     )
     return flux, {"temperature_K": kelvin, "calcium_depth": depth, "calcium_half_width_AA": width}
 
