@@ -31,14 +31,14 @@ class _Shape:
 # Relative strengths and extents are set by eye to the look of the species at R ≈ 1800: they are of the
 # right order, not measured. Wavelengths and the side of the edge come from the band list.
 _SHAPES: Mapping[str, _Shape] = {
-    "TiO 4761": _Shape(0.8, 60, ((43, 0.6),)),
-    "TiO 4954": _Shape(1.0, 70, ((49, 0.7),)),
+    "TiO 4761": _Shape(0.8, 50, ((43, 0.8), (87, 0.6))),
+    "TiO 4954": _Shape(1.0, 60, ((47, 0.8), (92, 0.5))),
     "TiO 5167": _Shape(1.1, 110, ((73, 0.4),)),
     "TiO 5448": _Shape(0.8, 100, ((49, 0.6), (311, 0.5), (363, 0.4))),
     "TiO 5847": _Shape(0.25, 100),
     "TiO 5862": _Shape(0.35, 110),
-    "TiO 6158": _Shape(0.7, 120, ((29, 0.6), (57, 0.5))),
-    "TiO 6651": _Shape(0.35, 120, ((30, 0.7), (63, 0.6), (96, 0.5))),
+    "TiO 6158": _Shape(0.6, 65, ((29, 0.7), (57, 0.7), (95, 0.5), (130, 0.4), (165, 0.3), (321, 0.3))),
+    "TiO 6651": _Shape(0.35, 90, ((30, 0.7), (63, 0.8), (96, 0.8), (131, 0.8), (164, 0.7), (198, 0.4))),
     "TiO 7054": _Shape(1.0, 170),
     "TiO 7088": _Shape(0.6, 170),
     "TiO 7126": _Shape(0.7, 190),

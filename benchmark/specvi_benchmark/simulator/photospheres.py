@@ -105,7 +105,9 @@ def molecules(star: Cool, oxides: float = 1.0, carbon: float = 1.0) -> dict[str,
         kelvin, [2900, 3100, 3300, 3500, 3700, 3900, 4100, 4400], [1.7, 1.2, 0.85, 0.58, 0.36, 0.18, 0.05, 0]
     )
     hydride = _at(kelvin, [2900, 3300, 3700, 3900, 4300, 4800], [1.0, 0.85, 0.5, 0.28, 0.08, 0])
-    mgh = _at(kelvin, [2900, 3300, 3700, 4200, 4600, 5000, 5500, 6000], [0.5, 0.8, 1.0, 0.9, 0.6, 0.3, 0.1, 0])
+    mgh = _at(
+        kelvin, [2900, 3300, 3700, 4200, 4600, 5000, 5500, 6000], [0.5, 0.8, 1.0, 0.9, 0.6, 0.3, 0.1, 0]
+    )
     ch = _at(kelvin, [3300, 4300, 5300, 5800, 6500, 7200], [0.1, 0.7, 0.65, 0.5, 0.2, 0])
     cn = _at(kelvin, [3300, 3900, 4300, 5000, 5500, 6500], [0.05, 0.08, 0.11, 0.08, 0.05, 0])
     poor = star.metals**0.7  # bands near saturation follow less than the abundance
@@ -145,8 +147,8 @@ def _strong_lines(star: Cool) -> dict[str, tuple[float, float]]:
         triplet = _at(kelvin, points, [1.6, 2.0, 2.4, 2.7, 3.0, 3.1, 3.2, 3.3, 3.2])
         doublet = _at(kelvin, points, [3.6, 2.2, 0.9, 0.4, 0.2, 0.1, 0.1, 0.05, 0.05])
     else:
-        sodium = _at(kelvin, points, [1.8, 2.0, 2.0, 1.5, 1.1, 0.8, 0.6, 0.4, 0.25])
-        calcium = _at(kelvin, points, [7, 5, 3.2, 2.3, 1.6, 1.2, 0.9, 0.6, 0.4])
+        sodium = _at(kelvin, points, [1.2, 1.2, 1.4, 1.4, 1.1, 0.8, 0.6, 0.4, 0.25])
+        calcium = _at(kelvin, points, [14, 10, 5.5, 3.0, 1.6, 1.2, 0.9, 0.6, 0.4])
         magnesium = _at(kelvin, points, [1.0, 1.2, 1.8, 1.7, 1.3, 1.1, 1.0, 0.8, 0.6])
         triplet = _at(kelvin, points, [3.2, 3.8, 4.6, 4.6, 4.3, 4.2, 4.2, 4.2, 3.8])
         doublet = _at(kelvin, points, [0.35, 0.25, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05, 0.05])
@@ -217,7 +219,9 @@ def _weak_lines(wavelength_AA: FloatArray) -> FloatArray:
 # TiO fills the gaps between its heads with lines too. V − I grows from 1.5 at M0 III to 2.8 at M5 III and
 # 4.3 at M7 III (Bessell 1990; Fluks et al. 1994), of which black bodies give 1.5, 1.9 and 2.2: the rest is
 # this haze and the bands. The light is least hindered at 7040 and beyond 7350 Å.
-_OXIDE_HAZE = ((4000, 1.0), (6550, 1.0), (6800, 0.6), (7000, 0.4), (7100, 0.35), (7350, 0.0))
+_OXIDE_HAZE = (
+    (4000, 1.0), (6300, 1.0), (6420, 0.8), (6620, 0.7), (6700, 0.8), (6850, 0.6), (7000, 0.4), (7100, 0.35), (7350, 0.0)
+)  # fmt: skip
 
 
 @remembered
@@ -237,7 +241,8 @@ def _at(value: float, points: list[float], levels: list[float]) -> float:
 
 @remembered
 def _metal_depth_of_the_sun_on(wavelength_AA: FloatArray) -> FloatArray:
-    return np.interp(wavelength_AA, *_metal_depth_of_the_sun())
+    depth: FloatArray = np.interp(wavelength_AA, *_metal_depth_of_the_sun())
+    return depth
 
 
 @cache

@@ -67,8 +67,8 @@ def seyfert_2(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 def star_forming_galaxy(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """A galaxy with young stars: narrow Balmer lines, [O III] and [N II] on the star-forming side."""
-    flux = _stars(wavelength_AA, float(rng.uniform(0.4, 0.95)))
-    halpha, width = float(np.exp(rng.uniform(np.log(10), np.log(150)))), float(rng.uniform(120, 300))
+    flux = _stars(wavelength_AA, float(rng.uniform(0.2, 0.95)))
+    halpha, width = float(np.exp(rng.uniform(np.log(4), np.log(400)))), float(rng.uniform(120, 300))
     oxygen = float(np.exp(rng.uniform(np.log(0.2), np.log(5))))
     # Kauffmann et al. 2003 (MNRAS 346, 1055): log [O III]/Hβ < 0.61 / (log [N II]/Hα − 0.05) + 1.3.
     nitrogen = 0.7 * 10 ** (0.05 + 0.61 / (float(np.log10(oxygen)) - 1.3))
@@ -83,7 +83,7 @@ def star_forming_galaxy(wavelength_AA: FloatArray, rng: np.random.Generator) -> 
 
 def galaxy(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """A galaxy of old stars: Ca II H and K, G band, Mg, Na D, at its redshift."""
-    young = float(rng.uniform(0, 0.15))
+    young = float(rng.uniform(0, 0.35))
     return _stars(wavelength_AA, young), {"young_share_5500": young}
 
 

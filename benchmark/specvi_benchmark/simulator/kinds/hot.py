@@ -55,9 +55,10 @@ def paschen_continuum(wavelength_AA: FloatArray, kelvin: float) -> FloatArray:
     """Return the continuum redward of the Balmer jump: bluer than a black body of the star's temperature.
 
     The colour temperature is such that flux at 4400 over 5500 Å is that of B−V along the dwarf sequence
-    (F0 0.30, A0 0.00, B5 −0.17, B0 −0.30, with F(B)/F(V) = 1.735 at B−V = 0: Bessell 1979).
+    (F0 0.30, A0 0.00, B5 −0.17, B0 −0.30, with F(B)/F(V) = 1.735 at B−V = 0: Bessell 1979), the Balmer lines
+    left out, which take 6 to 8 % of B at F0 and A0, 4 % at B5 and 2 % at B0.
     """
-    points, factors = [7200, 9600, 15400, 30000, 45000], [1.11, 1.37, 1.36, 1.5, 1.7]
+    points, factors = [7200, 9600, 15400, 30000, 45000], [1.2, 1.6, 1.65, 1.9, 2.0]
     return planck(wavelength_AA, kelvin * float(np.interp(kelvin, points, factors)))
 
 
@@ -132,9 +133,9 @@ def o_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 def subdwarf_b(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """SdB: Balmer lines between those of a B star and a white dwarf, weak He I."""
     kelvin = float(rng.uniform(22000, 36000))
-    lines = Hydrogen(float(rng.uniform(0.3, 0.5)), float(rng.uniform(6.5, 10.5)), 13)
+    lines = Hydrogen(float(rng.uniform(0.3, 0.5)), float(rng.uniform(4.5, 7.5)), 13)  # Hγ: 3.5 to 10 Å
     helium = float(rng.uniform(0.1, 1.0))
-    flux = planck(wavelength_AA, kelvin) * lines.seen_in(wavelength_AA)
+    flux = paschen_continuum(wavelength_AA, kelvin) * lines.seen_in(wavelength_AA)
     widths = dict.fromkeys(_HE_I, 0.7 * helium) | {"He I 4473": helium, "He I 5877": helium}
     if kelvin > 32000:  # sdOB
         widths["He II 4687"] = 0.4 * helium
@@ -147,9 +148,9 @@ def subdwarf_b(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 def subdwarf_o(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """SdO: He II, shallow Balmer lines, from poor in helium to rich."""
     kelvin = float(rng.uniform(38000, 60000))
-    lines = Hydrogen(float(rng.uniform(0.12, 0.32)), float(rng.uniform(6, 10)), 12)
+    lines = Hydrogen(float(rng.uniform(0.12, 0.32)), float(rng.uniform(4, 8)), 12)
     helium = float(rng.uniform(0.8, 3.0))
-    flux = planck(wavelength_AA, kelvin) * lines.seen_in(wavelength_AA)
+    flux = paschen_continuum(wavelength_AA, kelvin) * lines.seen_in(wavelength_AA)
     cool = float(np.interp(kelvin, [38000, 50000], [0.5, 0.1]))
     widths = {
         "He II 4687": helium, "He II 4543": 0.6 * helium, "He II 4201": 0.45 * helium, "He II 5413": 0.7 * helium,
