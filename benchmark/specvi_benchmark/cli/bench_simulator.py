@@ -55,7 +55,5 @@ def _table(cost: "SimulatorCost") -> "Table":
     for column in ("kind", "source ms", "observe ms", "a second and core"):
         table.add_column(column, justify="left" if column == "kind" else "right")
     for kind in cost.kinds:
-        table.add_row(
-            kind.kind, f"{kind.source_ms:.2f}", f"{kind.observe_ms:.2f}", f"{kind.per_second:,.0f}"
-        )
+        table.add_row(kind.kind, f"{kind.source_ms:.2f}", f"{kind.observe_ms:.2f}", f"{kind.per_second:,.0f}")
     return table

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from scipy.special import voigt_profile
 
 from specvi_benchmark.compiled import compiled
 from specvi_benchmark.lines import get_line
@@ -15,30 +16,53 @@ SPEED_OF_LIGHT_KMS = 299792.458
 _FWHM_IN_SIGMA = 2 * np.sqrt(2 * np.log(2))
 _REACH_IN_SIGMA = 5.0  # beyond, a Gaussian is below 4e-6 of its peak
 _STARK_REACH = 40.0  # half widths: beyond, a Stark wing is below 1e-4 of the line's depth
+_DAMPED_REACH = 60.0  # half widths: beyond, a Lorentzian holds 1 % of its area
 _RYDBERG_LIMIT_AA = 3647.05  # Balmer limit in vacuum, 4 / R_H
 _BALMER_NAMES = {3: "Hα", 4: "Hβ", 5: "Hγ", 6: "Hδ", 7: "Hε", 8: "H8", 9: "H9"}
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A line's shape: Gaussians of (share of the area, shift in km/s, FWHM in km/s).
+    """A line's shape: a sum of Gaussians, each of them damped if the line is.
 
     Called with (wavelength, centre) it returns the profile per Å, of unit area if the shares sum to 1.
+
+    Attributes
+    ----------
+    parts
+        (share of the area, shift in km/s, FWHM in km/s) of each Gaussian.
+    damping_kms
+        FWHM of the Lorentzian that each is convolved with: the whole is a Voigt profile.
     """
 
     parts: tuple[tuple[float, float, float], ...]
+    damping_kms: float = 0.0
 
     def __call__(self, wavelength_AA: FloatArray, centre_AA: float) -> FloatArray:
         profile = np.zeros_like(wavelength_AA)
         self.add_to(profile, wavelength_AA, centre_AA, 1.0)
         return profile
 
+    def width_kms(self) -> float:
+        """Return the full width at half of the highest peak, from the outermost crossing to the other, ± 1 %."""
+        reach = max(abs(shift) + fwhm + self.damping_kms for _, shift, fwhm in self.parts)
+        velocity = np.linspace(-reach, reach, 401)
+        step = 1 + velocity / SPEED_OF_LIGHT_KMS
+        high = np.flatnonzero((shape := self(step, 1.0)) > shape.max() / 2)
+        return float(velocity[high[-1]] - velocity[high[0]])
+
     def add_to(self, flux: FloatArray, wavelength_AA: FloatArray, centre_AA: float, area: float) -> None:
         """Add ``area`` (flux unit × Å) of the profile to ``flux``, in place."""
         for share, shift_kms, fwhm_kms in self.parts:
             centre = centre_AA * (1 + shift_kms / SPEED_OF_LIGHT_KMS)
             sigma = centre * fwhm_kms / SPEED_OF_LIGHT_KMS / _FWHM_IN_SIGMA
-            _add_gaussian(wavelength_AA, flux, centre, sigma, share * area)
+            if not self.damping_kms:
+                _add_gaussian(wavelength_AA, flux, centre, sigma, share * area)
+                continue
+            half = centre * self.damping_kms / SPEED_OF_LIGHT_KMS / 2
+            reach = _REACH_IN_SIGMA * sigma + _DAMPED_REACH * half
+            near = slice(*np.searchsorted(wavelength_AA, (centre - reach, centre + reach)))
+            flux[near] += share * area * voigt_profile(wavelength_AA[near] - centre, sigma, half)
 
 
 @cache
@@ -72,19 +96,24 @@ def gaussian(fwhm_kms: float, shift_kms: float = 0.0) -> Profile:
     return Profile(((1.0, shift_kms, fwhm_kms),))
 
 
+def voigt(fwhm_kms: float, damping_kms: float, shift_kms: float = 0.0) -> Profile:
+    """Return a Gaussian convolved with a Lorentzian, of these widths: a line broadened by pressure or scattering."""
+    return Profile(((1.0, shift_kms, fwhm_kms),), damping_kms)
+
+
 def double_peak(fwhm_kms: float, separation_kms: float, blue_share: float = 0.5) -> Profile:
     """Return two Gaussians ``separation_kms`` apart, as a disc seen at high inclination shows them."""
     half = separation_kms / 2
     return Profile(((blue_share, -half, fwhm_kms), (1 - blue_share, half, fwhm_kms)))
 
 
-def p_cygni(fwhm_kms: float, wind_kms: float, absorbed: float) -> Profile:
+def p_cygni(fwhm_kms: float, wind_kms: float, absorbed: float, damping_kms: float = 0.0) -> Profile:
     """Return emission at rest with absorption shifted by the wind's velocity to the blue.
 
     ``absorbed`` is the absorption's area relative to the emission's (1), which is kept: the parts sum to
-    1 − absorbed.
+    1 − absorbed. Free electrons damp the lines of dense winds.
     """
-    return Profile(((1.0, 0.0, fwhm_kms), (-absorbed, -wind_kms, 0.6 * fwhm_kms)))
+    return Profile(((1.0, 0.0, fwhm_kms), (-absorbed, -wind_kms, 0.6 * fwhm_kms)), damping_kms)
 
 
 def add_emission(

@@ -28,7 +28,6 @@ class _Disc:
 
     inclination_deg: float
     separation_kms: float
-    fwhm_kms: float
     profile: Profile
 
 
@@ -101,7 +100,7 @@ def cv_polar(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
             flux = flux + height * np.exp(-0.5 * ((wavelength_AA - centre) / width) ** 2)
     halpha, fwhm = float(np.exp(rng.uniform(np.log(15), np.log(90)))), float(rng.uniform(450, 950))
     blue = float(rng.uniform(0.2, 0.8))
-    narrow, wide = 0.45 * fwhm, 1.15 * fwhm
+    narrow, wide = 0.6 * fwhm, 1.3 * fwhm
     # A narrow part from the donor's lit face, a wide one from the stream, moving past each other.
     profile = Profile(((0.35, (0.5 - blue) * 0.9 * fwhm, narrow), (0.65, (blue - 0.5) * 0.5 * fwhm, wide)))
     he_ii = float(rng.uniform(0.5, 1.2))
@@ -111,7 +110,7 @@ def cv_polar(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     }  # fmt: skip
     flux = _emitting(wavelength_AA, flux, halpha, profile, float(rng.uniform(0.8, 1.4)), ratios)
     return flux, {
-        "halpha_ew_AA": halpha, "fwhm_kms": fwhm, "he_ii_to_hbeta": he_ii, "field_MG": field_MG,
+        "halpha_ew_AA": halpha, "fwhm_kms": profile.width_kms(), "he_ii_to_hbeta": he_ii, "field_MG": field_MG,
         "cyclotron_strength": strength,
     }  # fmt: skip
 
@@ -155,20 +154,17 @@ def cyclotron_AA(field_MG: float, harmonic: int) -> float:
 def _seen_at(rng: np.random.Generator, rim_kms: tuple[float, float], blur_kms: tuple[float, float]) -> _Disc:
     """Return a disc's profile at an inclination drawn evenly over the sphere (eclipsing ones included).
 
-    Two Gaussians of one width, 2 v sin i apart. The whole is as wide as the distance plus one width once
-    the peaks are apart, as its standard deviation says while they are not.
+    Two Gaussians of one width, 2 v sin i apart.
     """
     cosine, rim, blur = float(rng.random()), float(rng.uniform(*rim_kms)), float(rng.uniform(*blur_kms))
     separation = 2 * rim * float(np.sqrt(1 - cosine**2))
-    apart = separation > 0.9 * blur
-    fwhm = separation + blur if apart else float(np.sqrt(blur**2 + (1.1774 * separation) ** 2))
     profile = double_peak(blur, separation, blue_share=float(rng.uniform(0.42, 0.58)))
-    return _Disc(float(np.degrees(np.arccos(cosine))), separation, fwhm, profile)
+    return _Disc(float(np.degrees(np.arccos(cosine))), separation, profile)
 
 
 def _truth(disc: _Disc, halpha_ew_AA: float) -> Truth:
     return {
-        "halpha_ew_AA": halpha_ew_AA, "fwhm_kms": disc.fwhm_kms, "inclination_deg": disc.inclination_deg,
+        "halpha_ew_AA": halpha_ew_AA, "fwhm_kms": disc.profile.width_kms(), "inclination_deg": disc.inclination_deg,
         "peak_separation_kms": disc.separation_kms,
     }  # fmt: skip
 

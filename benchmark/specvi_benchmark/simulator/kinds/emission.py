@@ -16,6 +16,7 @@ from specvi_benchmark.simulator.lines import (
     p_cygni,
     pickering_AA,
     vacuum_AA,
+    voigt,
 )
 from specvi_benchmark.spectrum import FloatArray
 
@@ -39,7 +40,7 @@ def be_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
         widths |= {"Ca II 8544": 0.04 * halpha, "Ca II 8665": 0.04 * halpha, "Ca II 8500": 0.04 * halpha}
     profile = double_peak(0.75 * fwhm, separation)
     flux = emit(wavelength_AA, flux, widths, profile, paschen_continuum(wavelength_AA, kelvin))
-    return flux, truth | {"halpha_ew_AA": halpha, "fwhm_kms": fwhm}
+    return flux, truth | {"halpha_ew_AA": halpha, "fwhm_kms": profile.width_kms()}
 
 
 def herbig_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
@@ -62,7 +63,7 @@ def herbig_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     )
     dust = float(rng.uniform(0.1, 0.9))
     return flux * extinction(wavelength_AA, dust), {
-        "temperature_K": kelvin, "halpha_ew_AA": halpha, "fwhm_kms": fwhm, "circumstellar_mag": dust,
+        "temperature_K": kelvin, "halpha_ew_AA": halpha, "fwhm_kms": wind.width_kms(), "circumstellar_mag": dust,
     }  # fmt: skip
 
 
@@ -84,7 +85,7 @@ def p_cygni_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     flux = continuum * lines.seen_in(wavelength_AA)
     # What the wind absorbs is of one to two Å whatever it emits: it cannot take more than the light behind it.
     for widths, share in (({"Hα": halpha}, 1.0), (hydrogen, 0.25), (helium, 0.12)):
-        profile = p_cygni(fwhm, speed, 1.2 / (share * halpha))
+        profile = p_cygni(fwhm, speed, 1.2 / (share * halpha), damping_kms=60)
         flux = emit(wavelength_AA, flux, widths, profile, continuum)
     flux = flux * absorb(wavelength_AA, {"Na D2": 0.7, "Na D1": 0.6}, 90)
     dust = float(rng.uniform(0.3, 1.5))
@@ -132,7 +133,7 @@ def symbiotic(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
         vacuum_AA("[O III] 4960"): 0.5 / 2.98 * excited * hbeta, _NE_III_AA: 0.3 * excited * hbeta,
     }  # fmt: skip
     for centre, area in lines.items():
-        gaussian(width).add_to(flux, wavelength_AA, centre, area)
+        voigt(width, 30).add_to(flux, wavelength_AA, centre, area)
     raman = bool(excited > 0.5)
     if raman:
         gaussian(700).add_to(flux, wavelength_AA, vacuum_AA("O VI Raman 6827"), 0.06 * line)

@@ -36,11 +36,11 @@ class Hydrogen:
 def hydrogen_of_a_star(kelvin: float, log_g: float) -> Hydrogen:
     """Return the Balmer series of a star of 7400 to 50,000 K.
 
-    Hγ of a dwarf (log g = 4.2) has an equivalent width of 8 Å at A8, 18 Å at A2, 10 Å at B8, 5 Å at B3
+    Hγ of a dwarf (log g = 4.2) has an equivalent width of 9 Å at A8, 20 Å at A2, 10 Å at B8, 5 Å at B3
     and 2.5 Å in an O star; it grows by 0.15 dex a dex of gravity. The series ends sooner in denser gas.
     """
     points = [7400, 8200, 9000, 10500, 12000, 15000, 19000, 25000, 30000, 50000]
-    width = float(np.interp(kelvin, points, [8, 14, 18, 14.5, 10, 7.5, 5.5, 4.2, 3.2, 2.2]))
+    width = float(np.interp(kelvin, points, [8.5, 15.5, 20, 16, 10.5, 7.5, 5.5, 4.2, 3.2, 2.2]))
     depth = float(np.interp(kelvin, points, [0.50, 0.62, 0.68, 0.64, 0.57, 0.51, 0.46, 0.42, 0.36, 0.28]))
     half_width = width / _STARK_AREA / depth * 10 ** (0.15 * (log_g - 4.2))
     last = round(float(np.interp(log_g, [2.5, 3.2, 4.2, 5.5], [22, 20, 16, 13])))
@@ -86,7 +86,7 @@ def b_light(wavelength_AA: FloatArray, kelvin: float, log_g: float, rng: np.rand
     """Return the light of a B star of that temperature and gravity, and its parameters."""
     hydrogen = hydrogen_of_a_star(kelvin, log_g)
     points = [11000, 13000, 16000, 20000, 24000, 29000]
-    helium = float(np.interp(kelvin, points, [0.15, 0.4, 0.8, 1.2, 1.1, 0.95]))
+    helium = float(np.interp(kelvin, points, [0.25, 0.5, 0.85, 1.2, 1.1, 0.95]))
     rotation = float(rng.uniform(80, 320))
     widths = dict.fromkeys(_HE_I, 0.7 * helium) | {
         "He I 4027": 0.95 * helium, "He I 4473": helium, "He I 5877": 0.7 * helium,

@@ -8,6 +8,7 @@ from specvi_benchmark.simulator.continuum import planck
 from specvi_benchmark.simulator.kinds.kind import Kind, Truth, visible
 from specvi_benchmark.simulator.lattice import remembered
 from specvi_benchmark.simulator.lines import (
+    SPEED_OF_LIGHT_KMS,
     add_emission,
     balmer_AA,
     balmer_absorption,
@@ -16,6 +17,8 @@ from specvi_benchmark.simulator.lines import (
     pickering_AA,
     stark_lines,
     stark_lines_at,
+    vacuum_AA,
+    voigt,
 )
 from specvi_benchmark.simulator.photospheres import Cool, cool_star
 from specvi_benchmark.spectrum import FloatArray
@@ -36,6 +39,8 @@ _DB_LINES = (
     (5017.08, 0.5, 0.6), (5877.25, 0.85, 0.7), (6679.99, 0.5, 0.8), (7067.14, 0.5, 0.6),
 )  # fmt: skip
 
+_IRON_AA = (3735.9, 3749.5, 3821.5, 3832.0, 3839.4, 3861.0)  # Fe I and Mg I
+
 _ZEEMAN_PER_AA_G = 4.6686e-13  # e / (4π m c²): Å of shift per Å² and gauss
 _QUADRATIC = 4.98e-23  # Preston 1970 (ApJ 160, L143): Å per Å², n⁴ and gauss²
 
@@ -54,7 +59,10 @@ def da_light(wavelength_AA: FloatArray, kelvin: float, log_g: float) -> Sample:
         np.interp(kelvin, [7000, 9000, 12500, 20000, 30000, 45000], [0.05, 0.2, 0.35, 0.2, 0.1, 0.04])
     )
     lines = balmer_absorption(wavelength_AA, depth, half_width, 11, 4, jump)
-    flux = planck(wavelength_AA, kelvin) * lines
+    # The continuum is bluer than a black body: B−V is 0.0 at 15,000 K and −0.25 at 30,000 K, where the
+    # lines take 17 % and 8 % of B.
+    slope = float(np.interp(kelvin, [9000, 15000, 30000, 60000], [1.1, 1.4, 1.8, 1.9]))
+    flux = planck(wavelength_AA, kelvin * slope) * lines
     return flux, {
         "temperature_K": kelvin, "log_g": log_g, "balmer_depth": depth, "balmer_half_width_AA": half_width,
     }  # fmt: skip
@@ -97,25 +105,24 @@ def wd_dc(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 
 def wd_dz(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """DZ: Ca II H and K broadened by helium; Ca I, Mg, Na and iron in the cooler ones; nothing of hydrogen."""
+    """DZ: Ca II H and K damped by neutral helium; Ca I, Mg, Na and iron in the cooler ones; nothing of hydrogen."""
     kelvin = float(rng.uniform(5500, 10500))
-    depth, width = float(rng.uniform(0.4, 0.85)), float(rng.uniform(5, 16))
+    depth, width = float(rng.uniform(0.4, 0.85)), float(rng.uniform(4, 14))
     cool = float(np.interp(kelvin, [5500, 8500], [1, 0.15]))
-    iron = {3735.9: 0.5, 3749.5: 0.3, 3821.5: 0.5, 3832.0: 0.6, 3839.4: 0.7, 3861.0: 0.4}
-    flux = planck(wavelength_AA, kelvin) * stark_lines(
-        wavelength_AA,
-        {
-            "Ca II K": (depth, width), "Ca II H": (0.9 * depth, width), "Ca I 4228": (0.6 * cool * depth, 0.6 * width),
-            "Mg b2": (0.5 * cool * depth, 0.8 * width), "Na D2": (0.4 * cool**2 * depth, 0.6 * width),
-        },
-    )  # fmt: skip
-    flux = flux * stark_lines_at(
-        wavelength_AA,
-        np.array(list(iron)),
-        cool * depth * np.array(list(iron.values())),
-        np.full(6, 0.4 * width),
-    )
-    return flux, {"temperature_K": kelvin, "calcium_depth": depth, "calcium_half_width_AA": width}
+    strongest = -float(np.log(1 - depth))
+    # (vacuum Å, optical depth relative to Ca II K, damping width relative to it)
+    lines = [
+        (vacuum_AA("Ca II K"), 1.0, 1.0), (vacuum_AA("Ca II H"), 0.8, 1.0), (vacuum_AA("Ca I 4228"), 0.5 * cool, 0.5),
+        (vacuum_AA("Mg b2"), 0.4 * cool, 0.8), (vacuum_AA("Na D2"), 0.3 * cool**2, 0.5),
+    ] + [(iron, 0.4 * cool, 0.4) for iron in _IRON_AA]  # fmt: skip
+    total = np.zeros_like(wavelength_AA)
+    for centre, share, damping in lines:
+        half_AA = width * damping
+        profile = voigt(150, 2 * half_AA / centre * SPEED_OF_LIGHT_KMS)
+        profile.add_to(total, wavelength_AA, centre, strongest * share * np.pi * half_AA)
+    return planck(wavelength_AA, kelvin) * np.exp(-total), {
+        "temperature_K": kelvin, "calcium_depth": depth, "calcium_half_width_AA": width,
+    }  # fmt: skip
 
 
 def wd_dq(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
