@@ -88,11 +88,12 @@ def colour_temperature_K(temperature_K: float) -> float:
     deeper and hotter layers through in the blue. The Sun's continuum has about 6800 K; that of Vega
     (9600 K) 15,000 K.
     """
-    return temperature_K * _at(
+    factor = _at(
         temperature_K,
         [3500, 4200, 5000, 5800, 7200, 8200, 9500, 12000, 18000, 30000],
         [1.0, 1.06, 1.13, 1.17, 1.22, 1.4, 1.55, 1.5, 1.3, 1.1],
     )
+    return temperature_K * factor
 
 
 def molecules(star: Cool, oxides: float = 1.0, carbon: float = 1.0) -> dict[str, float]:
@@ -124,10 +125,11 @@ def molecules(star: Cool, oxides: float = 1.0, carbon: float = 1.0) -> dict[str,
 
 def metal_depth(wavelength_AA: FloatArray, star: Cool) -> FloatArray:
     """Return the optical depth of the metal lines of ``metals.yaml``, scaled to the star."""
-    scale = star.metals**0.7 * _at(
+    scale: float = star.metals**0.7 * _at(
         star.temperature_K, [3000, 4000, 4800, 5300, 5800, 6500, 7500], [4.5, 4.0, 2.6, 1.9, 1.3, 0.8, 0.4]
     )
-    return scale * _metal_depth_of_the_sun_on(wavelength_AA)
+    depth: FloatArray = scale * _metal_depth_of_the_sun_on(wavelength_AA)
+    return depth
 
 
 def _strong_lines(star: Cool) -> dict[str, tuple[float, float]]:
@@ -207,13 +209,15 @@ def _blanketing(wavelength_AA: FloatArray, star: Cool) -> FloatArray:
     strength = _at(
         star.temperature_K, [3000, 4000, 4500, 5000, 5800, 6500, 7500], [2.6, 2.4, 2.0, 1.5, 1.0, 0.5, 0.15]
     )
-    return strength * star.metals**0.5 * _weak_lines(wavelength_AA)
+    depth: FloatArray = strength * star.metals**0.5 * _weak_lines(wavelength_AA)
+    return depth
 
 
 @remembered
 def _weak_lines(wavelength_AA: FloatArray) -> FloatArray:
     points, levels = np.array(_WEAK_LINES).T
-    return np.interp(wavelength_AA, points, levels)
+    depth: FloatArray = np.interp(wavelength_AA, points, levels)
+    return depth
 
 
 # TiO fills the gaps between its heads with lines too. V − I grows from 1.5 at M0 III to 2.8 at M5 III and
@@ -227,7 +231,8 @@ _OXIDE_HAZE = (
 @remembered
 def _oxide_haze(wavelength_AA: FloatArray) -> FloatArray:
     points, levels = np.array(_OXIDE_HAZE).T
-    return np.interp(wavelength_AA, points, levels)
+    depth: FloatArray = np.interp(wavelength_AA, points, levels)
+    return depth
 
 
 def _at(value: float, points: list[float], levels: list[float]) -> float:

@@ -69,7 +69,7 @@ def star_forming_galaxy(wavelength_AA: FloatArray, rng: np.random.Generator) -> 
     """A galaxy with young stars: narrow Balmer lines, [O III] and [N II] on the star-forming side."""
     flux = _stars(wavelength_AA, float(rng.uniform(0.2, 0.95)))
     halpha, width = float(np.exp(rng.uniform(np.log(4), np.log(400)))), float(rng.uniform(120, 300))
-    oxygen = float(np.exp(rng.uniform(np.log(0.2), np.log(5))))
+    oxygen = float(np.exp(rng.uniform(np.log(0.2), np.log(7))))
     # Kauffmann et al. 2003 (MNRAS 346, 1055): log [O III]/Hβ < 0.61 / (log [N II]/Hα − 0.05) + 1.3.
     nitrogen = 0.7 * 10 ** (0.05 + 0.61 / (float(np.log10(oxygen)) - 1.3))
     flux = _gas(wavelength_AA, flux, halpha, oxygen, nitrogen, width)
@@ -187,6 +187,6 @@ KINDS = (
     Kind("agn", agn, redshifts=(0.02, 0.36)),
     Kind("quasar", quasar, redshifts=(0.5, 4.0)),
     Kind("seyfert-2", seyfert_2, redshifts=(0.02, 0.3)),
-    Kind("star-forming-galaxy", star_forming_galaxy, redshifts=(0.01, 0.3)),
-    Kind("galaxy", galaxy, redshifts=(0.02, 0.35)),
+    Kind("star-forming-galaxy", star_forming_galaxy, redshifts=(0.003, 0.3)),
+    Kind("galaxy", galaxy, redshifts=(0.003, 0.35)),
 )

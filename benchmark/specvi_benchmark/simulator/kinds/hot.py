@@ -37,12 +37,13 @@ def hydrogen_of_a_star(kelvin: float, log_g: float) -> Hydrogen:
     """Return the Balmer series of a star of 7400 to 50,000 K.
 
     Hγ of a dwarf (log g = 4.2) has an equivalent width of 9 Å at A8, 20 Å at A2, 10 Å at B8, 5 Å at B3
-    and 2.5 Å in an O star; it grows by 0.15 dex a dex of gravity. The series ends sooner in denser gas.
+    and 2.5 Å in an O star; it grows by 0.11 dex a dex of gravity, as the widths of BHB stars and dwarfs differ
+    (Xue et al. 2008, ApJ 684, 1143). The series ends sooner in denser gas.
     """
     points = [7400, 8200, 9000, 10500, 12000, 15000, 19000, 25000, 30000, 50000]
     width = float(np.interp(kelvin, points, [8.5, 15.5, 20, 16, 10.5, 7.5, 5.5, 4.2, 3.2, 2.2]))
     depth = float(np.interp(kelvin, points, [0.50, 0.62, 0.68, 0.64, 0.57, 0.51, 0.46, 0.42, 0.36, 0.28]))
-    half_width = width / _STARK_AREA / depth * 10 ** (0.15 * (log_g - 4.2))
+    half_width = width / _STARK_AREA / depth * 10 ** (0.11 * (log_g - 4.2))
     last = round(float(np.interp(log_g, [2.5, 3.2, 4.2, 5.5], [22, 20, 16, 13])))
     # The jump of dwarfs, in dex: 0.5 at A0 to A2, 0.25 at B5 and F0, 0.05 in an O star.
     jump = float(
@@ -127,14 +128,14 @@ def o_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
         wind = {"He II 4687": strength, "N III 4642": 0.8 * strength, "Hα": 2 * strength}
         flux = emit(wavelength_AA, flux, wind, gaussian(float(rng.uniform(300, 700))))
         truth["wind_emission_AA"] = strength
-    return _in_the_disc(wavelength_AA, flux, truth, float(rng.uniform(0.1, 1.2)))
+    return _in_the_disc(wavelength_AA, flux, truth, float(min(rng.exponential(0.4), 1.5)))
 
 
 def subdwarf_b(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """SdB: Balmer lines between those of a B star and a white dwarf, weak He I."""
     kelvin = float(rng.uniform(22000, 36000))
     lines = Hydrogen(float(rng.uniform(0.3, 0.5)), float(rng.uniform(4.5, 7.5)), 13)  # Hγ: 3.5 to 10 Å
-    helium = float(rng.uniform(0.1, 1.0))
+    helium = float(rng.uniform(0.05, 0.7))
     flux = paschen_continuum(wavelength_AA, kelvin) * lines.seen_in(wavelength_AA)
     widths = dict.fromkeys(_HE_I, 0.7 * helium) | {"He I 4473": helium, "He I 5877": helium}
     if kelvin > 32000:  # sdOB
