@@ -270,11 +270,12 @@ def test_hbeta_of_a_stars_is_that_of_the_reference():
 
 
 def test_gravity_widens_hydrogen_lines():
-    # Xue et al. 2008 part BHB stars (log g 3.2) from dwarfs (4.2) at D0.2 of Hδ: 24 to 28 against 30 to 37 Å.
-    stars = [hydrogen_of_a_star(9000, log_g).half_width_AA for log_g in (3.2, 4.2)]
-    assert 0.7 < stars[0] / stars[1] < 0.85
-    dwarfs = [da_light(star_grid(), 12000, log_g)[1]["balmer_half_width_AA"] for log_g in (7.5, 8.5)]
-    assert dwarfs[1] / dwarfs[0] == pytest.approx(10**0.15)
+    # Stark width grows with the electrons' density, that with gravity: by 0.1 to 0.2 dex a dex of gravity.
+    for half_width in (
+        lambda log_g: hydrogen_of_a_star(9000, log_g).half_width_AA,
+        lambda log_g: da_light(star_grid(), 12000, log_g)[1]["balmer_half_width_AA"],
+    ):
+        assert 0.1 < np.log10(half_width(4.5) / half_width(3.5)) < 0.2
 
 
 def test_calcium_k_grows_to_reach_hepsilon_at_the_border_to_f():
@@ -463,17 +464,16 @@ def test_the_unknown_have_no_line():
         assert np.abs(np.diff(flux)).max() < 0.01
 
 
-def test_carbon_stars_of_class_r_have_c2_without_much_barium():
-    carbon_r = [source("carbon-r", seed, lambda t: t["C2_depth"] > 0.5) for seed in range(0, 80, 10)]
-    wavelength, flux = noisy(carbon_r[0])
-    assert jump(wavelength, flux, 5166.44) > 1.2
-    assert jump(wavelength, flux, 5637.56) > 1.1
-
-    def barium(made):
-        return index(made, (6496, 6501.5), (6506, 6516))
-
-    rich = [source("barium-star", seed, lambda t: t["neutron_capture"] > 4) for seed in range(0, 80, 10)]
-    assert np.median([barium(made) for made in carbon_r]) > np.median([barium(made) for made in rich])
+def test_carbon_stars_of_class_r_are_warm_and_have_c2():
+    for seed in range(0, 80, 20):
+        made = source("carbon-r", seed, lambda t: t["C2_depth"] > 0.5)
+        wavelength, flux = noisy(made)
+        assert jump(wavelength, flux, 5166.44) > 1.2
+        assert jump(wavelength, flux, 5637.56) > 1.1
+        # Light in the blue tells them from C-N stars.
+        cool = source("carbon-n", seed)
+        blue_to_red = ((4450, 4650), (7300, 7600))
+        assert index(made, *blue_to_red) > 3 * index(cool, *blue_to_red)
 
 
 def test_m_subdwarfs_have_weak_tio_for_their_cah():
