@@ -1,8 +1,12 @@
 """Observations: valid spectra, honest noise, the same numbers whatever the order, batch or process."""
 
 import hashlib
+import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,3 +112,26 @@ def test_numbers_do_not_depend_on_order_batch_or_process():
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         there = dict(zip(jobs[::-4], pool.map(digest, jobs[::-4]), strict=True))
     assert all(here[job] == value for job, value in there.items())
+
+
+ON_ANOTHER_PROCESSOR = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_simulator_observe import INSTRUMENTS, KINDS, digest
+print("\\n".join(digest((kind, 3, INSTRUMENTS[n % 3])) for n, kind in enumerate(sorted(KINDS))))
+"""
+
+
+@pytest.mark.slow
+def test_numbers_do_not_depend_on_the_processors_vector_units(tmp_path):
+    # exp and log differ in their last bit between vector units; storing flux in steps takes that away.
+    plain = {
+        "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX2 FMA3 AVX512F AVX512_SKX",
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    command = [sys.executable, "-W", "ignore", "-c", ON_ANOTHER_PROCESSOR, str(Path(__file__).parent)]
+    found = subprocess.run(command, env=os.environ | plain, check=True, capture_output=True, text=True)
+    expected = [digest((kind, 3, INSTRUMENTS[n % 3])) for n, kind in enumerate(sorted(KINDS))]
+    assert found.stdout.split() == expected
