@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from specvi_benchmark.errors import UserError
 from specvi_benchmark.simulator import (
     KINDS,
     Rates,
@@ -85,3 +86,18 @@ def test_the_page_names_every_kind_and_artefact_with_its_usual_setting():
 def test_the_page_names_no_kind_that_is_not_there():
     table = PAGE[PAGE.index("## Kinds of object") : PAGE.index("`Kind.decidable")]
     assert set(re.findall(r"`([a-z0-9-]+)`", table)) <= set(KINDS)
+
+
+def test_two_kinds_of_one_name_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "again.py").write_text(
+        "from specvi_benchmark.simulator.kinds import wd\nKINDS = (wd.KINDS[0],)\n", encoding="utf-8"
+    )
+    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+    with pytest.raises(UserError, match="two kinds of object have one name"):
+        kinds.find_kinds()
+
+
+def test_redshifts_beyond_the_lattice_are_refused():
+    for wrong in ((0.1, 6.0), (-0.1, 0.3), (2.0, 1.0)):
+        with pytest.raises(UserError, match="cannot be simulated"):
+            kinds.Kind("far", KINDS["quasar"].make, redshifts=wrong)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from specvi_benchmark.errors import UserError
 from specvi_benchmark.simulator import KINDS, Rates, make_source, observe, wavelengths
 from specvi_benchmark.spectrum import Spectrum
 
@@ -135,3 +136,10 @@ def test_numbers_do_not_depend_on_the_processors_vector_units(tmp_path):
     found = subprocess.run(command, env=os.environ | plain, check=True, capture_output=True, text=True)
     expected = [digest((kind, 3, INSTRUMENTS[n % 3])) for n, kind in enumerate(sorted(KINDS))]
     assert found.stdout.split() == expected
+
+
+@pytest.mark.parametrize("snr", [0.0, -3.0, float("nan"), float("inf")])
+def test_a_signal_to_noise_that_is_none_is_refused(snr):
+    made = make_source("wd-dc", np.random.default_rng(0))
+    with pytest.raises(UserError, match="above 0"):
+        observe(made, snr, np.random.default_rng(0))

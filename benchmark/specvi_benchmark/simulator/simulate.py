@@ -125,7 +125,14 @@ def observe(
     -------
     Flux in the survey's unit, rounded to a power of two well below the noise, so that the last bits do not
     depend on the machine that computed them.
+
+    Raises
+    ------
+    UserError
+        The signal to noise is not above 0, or there is no such instrument.
     """
+    if not 0 < snr < np.inf:
+        raise UserError("a signal to noise is above 0", where="observe", got=snr)
     rates = rates or _usual_rates()
     looking = get_instrument(instrument)
     noise = rng.standard_normal(looking.wavelength_AA.size)

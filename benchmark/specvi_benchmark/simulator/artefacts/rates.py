@@ -13,14 +13,23 @@ from specvi_benchmark.simulator.artefacts.artefact import STAGES, Artefact
 
 @cache
 def all_artefacts() -> Mapping[str, Artefact]:
-    """Return every artefact by name, in the order in which they happen."""
+    """Return every artefact by name, in the order in which they happen.
+
+    Raises
+    ------
+    UserError
+        Two artefacts have one name.
+    """
     modules = (
         import_module(f"{artefacts.__name__}.{info.name}")
         for info in pkgutil.iter_modules(artefacts.__path__)
     )
     found: list[Artefact] = [one for module in modules for one in getattr(module, "ARTEFACTS", ())]
     found.sort(key=lambda one: (STAGES.index(one.stage), one.name))
-    return MappingProxyType({one.name: one for one in found})
+    by_name = {one.name: one for one in found}
+    if len(by_name) < len(found):
+        raise UserError("two artefacts have one name", where="simulator", got=[one.name for one in found])
+    return MappingProxyType(by_name)
 
 
 class Rates(Mapping[str, float]):

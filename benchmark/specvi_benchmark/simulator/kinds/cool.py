@@ -11,6 +11,8 @@ from specvi_benchmark.spectrum import FloatArray
 
 Sample = tuple[FloatArray, Truth]
 
+_PURE_EXCESS = 0.65  # of an S star whose TiO is below 45 % of an M giant's
+
 
 def m_giant(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """M0 III to M7 III; the latest show emission now and then, as Miras do."""
@@ -91,8 +93,12 @@ def barium_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 def s_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """MS and S stars: ZrO takes the place of TiO as carbon comes near to oxygen; LaO and YO in the coolest."""
+    return _s_star(wavelength_AA, rng, float(0.1 + 0.9 * rng.beta(1, 1.8)))
+
+
+def _s_star(wavelength_AA: FloatArray, rng: np.random.Generator, excess: float) -> Sample:
+    """Return an S star: ``excess`` is 0.1 in MS stars, the commoner ones, and 1 in a pure S star."""
     giant = Cool(float(rng.uniform(3000, 3700)), "giant", float(rng.uniform(0.7, 1.2)))
-    excess = float(0.1 + 0.9 * rng.beta(1, 1.8))  # 0.1: MS, the commoner ones; 1: pure S
     zro = 0.05 + 0.5 * excess * float(rng.uniform(0.8, 1.2))
     coolness = np.clip((3400 - giant.temperature_K) / 400, 0, 1)
     depths = {"ZrO": zro, "LaO": 0.5 * excess * coolness, "YO": 0.4 * excess * coolness}
@@ -106,10 +112,10 @@ def s_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 def pure_s_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """An S star with hardly any TiO left: no astronomer calls it an M giant."""
-    while True:
-        flux, truth = s_star(wavelength_AA, rng)
-        if truth["tio_factor"] < 0.45:
-            return flux, truth
+    # The law of `s_star` beyond 0.65, by the inverse of its cumulative distribution.
+    beyond = (1 - (_PURE_EXCESS - 0.1) / 0.9) ** 1.8
+    excess = 0.1 + 0.9 * (1 - (beyond * float(rng.random())) ** (1 / 1.8))
+    return _s_star(wavelength_AA, rng, excess)
 
 
 def carbon_n(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:

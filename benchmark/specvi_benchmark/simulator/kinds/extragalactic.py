@@ -24,8 +24,8 @@ _NARROW = {
 # Blends of Fe II: centre, width (σ), height over the power law. They set off Mg II and Hβ as plateaus do.
 _IRON = ((2490.0, 95.0, 0.28), (2950.0, 60.0, 0.10), (4575.0, 55.0, 0.16), (5260.0, 65.0, 0.14))
 
-_HYDROGEN_COLUMN = 0.0036  # of the forest: Press, Rybicki & Schneider 1993 (ApJ 414, 64)
-_LIGHT_AREA = 200.0 * 2.3548  # km/s: FWHM of a galaxy's stars
+_FOREST_DEPTH = 0.0036  # of the forest: Press, Rybicki & Schneider 1993 (ApJ 414, 64)
+_STARS_KMS = 200.0  # standard deviation of the velocities of a galaxy's stars
 
 
 def quasar(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
@@ -152,7 +152,7 @@ def _young_stars(wavelength_AA: FloatArray) -> FloatArray:
 def _moving(wavelength_AA: FloatArray, flux: FloatArray) -> FloatArray:
     """Return starlight spread by the stars' velocities."""
     step = float(np.log(wavelength_AA[1] / wavelength_AA[0])) * SPEED_OF_LIGHT_KMS
-    sigma = _LIGHT_AREA / 2.3548 / step
+    sigma = _STARS_KMS / step
     offsets = np.arange(-int(4 * sigma) - 1, int(4 * sigma) + 2)
     kernel = np.exp(-0.5 * (offsets / sigma) ** 2)
     return np.convolve(flux, kernel / kernel.sum(), "same")
@@ -177,7 +177,7 @@ def _forest(wavelength_AA: FloatArray, rng: np.random.Generator) -> FloatArray:
     inside = slice(0, int(np.searchsorted(wavelength_AA, alpha)))
     stretch = 3583.0 / float(wavelength_AA[0])
     absorber = wavelength_AA[inside] * stretch / alpha
-    mean = _HYDROGEN_COLUMN * absorber**3.45
+    mean = _FOREST_DEPTH * absorber**3.45
     clumps = rng.gamma(0.35, 1 / 0.35, mean.size // 3 + 1).repeat(3)[: mean.size]
     transmission[inside] = np.exp(-mean * np.minimum(clumps, 12))
     return transmission

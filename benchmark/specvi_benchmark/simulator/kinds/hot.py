@@ -205,8 +205,8 @@ def _in_the_disc(wavelength_AA: FloatArray, flux: FloatArray, truth: Truth, redd
 
 
 KINDS = (
-    Kind("o-star", o_star, decidable=visible("he_ii_ew_AA", 6)),
-    Kind("b-star", b_star),
+    Kind("o-star", o_star, decidable=visible("he_ii_ew_AA", 4)),
+    Kind("b-star", b_star, decidable=visible("he_i_ew_AA", 3)),
     Kind("a-star", a_star),
     Kind("bhb-star", bhb_star),
     Kind("sda-star", sda_star),
