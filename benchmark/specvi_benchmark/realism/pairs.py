@@ -18,10 +18,12 @@ def nearest_pairs(
 ) -> list[Pair]:
     """Return up to ``per_class`` pairs of each class, in the order of classes and of the list of labels.
 
-    The nearest is that with the smallest mean difference of the judge's features over what both cover.
+    The nearest is that with the smallest mean difference of shape and fine structure over what both cover.
     """
     said = {id(call.label): call for call in calls}
-    table = measure(simulated.flux, simulated.bad, RANGES_AA["blue"][1]).values
+    measured = measure(simulated.flux, simulated.bad, RANGES_AA["blue"][1])
+    looks = [place for place, name in enumerate(measured.names) if name.startswith(("shape", "bin "))]
+    table = measured.values[:, looks]
     taken: Counter[str] = Counter()
     pairs = []
     for one in sorted(seen, key=lambda one: one.label.class_name):
@@ -29,7 +31,7 @@ def nearest_pairs(
         if call is None or taken[one.label.class_name] >= per_class:
             continue
         taken[one.label.class_name] += 1
-        own = measure(one.pixels.flux[None], one.pixels.bad[None], RANGES_AA["blue"][1]).values[0]
+        own = measure(one.pixels.flux[None], one.pixels.bad[None], RANGES_AA["blue"][1]).values[0, looks]
         places = np.flatnonzero(np.isin(simulated.classes, sorted(one.label.classes)))
         apart = np.nanmean(np.abs(table[places] - own), axis=1)
         best = int(places[apart.argmin()])

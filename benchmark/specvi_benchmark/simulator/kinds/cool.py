@@ -32,9 +32,9 @@ def m_giant(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 
 def m_dwarf(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """M0 V to M6 V, without emission."""
+    """M0 V to M7 V, without emission."""
     pressure = _log_uniform(rng, 0.5, 1.2)
-    star = Cool(_warm_heavy(rng, 2950, 3900), "dwarf", float(rng.uniform(0.6, 1.3)), pressure)
+    star = Cool(_warm_heavy(rng, 2750, 3900), "dwarf", float(rng.uniform(0.6, 1.3)), pressure)
     return cool_star(wavelength_AA, star), {
         "temperature_K": star.temperature_K,
         "metals": star.metals,

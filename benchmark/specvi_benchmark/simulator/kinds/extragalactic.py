@@ -68,7 +68,7 @@ def seyfert_2(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 def star_forming_galaxy(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """A galaxy with young stars: narrow Balmer lines, [O III] and [N II] on the star-forming side."""
     flux = _stars(wavelength_AA, float(rng.uniform(0.2, 0.95)))
-    halpha, width = float(np.exp(rng.uniform(np.log(4), np.log(400)))), float(rng.uniform(120, 300))
+    halpha, width = float(np.exp(rng.uniform(np.log(4), np.log(800)))), float(rng.uniform(120, 300))
     oxygen = float(np.exp(rng.uniform(np.log(0.2), np.log(7))))
     # Kauffmann et al. 2003 (MNRAS 346, 1055): log [O III]/Hβ < 0.61 / (log [N II]/Hα − 0.05) + 1.3.
     nitrogen = 0.7 * 10 ** (0.05 + 0.61 / (float(np.log10(oxygen)) - 1.3))

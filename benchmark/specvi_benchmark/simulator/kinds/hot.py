@@ -64,8 +64,8 @@ def paschen_continuum(wavelength_AA: FloatArray, kelvin: float) -> FloatArray:
 
 
 def a_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """A dwarf: many Balmer lines, Ca II K and metals growing towards late types."""
-    return _warm_star(wavelength_AA, rng, (7400, 10000), (3.7, 4.35), (0.3, 1.3))
+    """A, dwarf to giant: many Balmer lines, Ca II K and metals growing towards late types."""
+    return _warm_star(wavelength_AA, rng, (7400, 10000), (3.4, 4.35), (0.3, 2.0))
 
 
 def bhb_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
@@ -80,7 +80,7 @@ def sda_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 def b_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """B: He I strongest at B2; silicon and magnesium by temperature; Balmer lines weakening to the hot end."""
-    return b_light(wavelength_AA, float(rng.uniform(11000, 29000)), float(rng.uniform(3.0, 4.3)), rng)
+    return b_light(wavelength_AA, float(rng.uniform(10400, 29000)), float(rng.uniform(3.0, 4.3)), rng)
 
 
 def b_light(wavelength_AA: FloatArray, kelvin: float, log_g: float, rng: np.random.Generator) -> Sample:
