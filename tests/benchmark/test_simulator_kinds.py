@@ -213,7 +213,9 @@ def test_cah_tells_m_dwarfs_from_m_giants_of_equal_tio():
     # CaH2 of PyHammer (vacuum), Zhong et al. 2015: at equal TiO5 giants have the larger CaH.
     cah2, tio5 = ((6815.9, 6847.9), (7043.9, 7047.9)), ((7128, 7137), (7043.9, 7047.9))
     giants = [source("m-giant", seed) for seed in range(40)]
-    for dwarf in (source("m-dwarf", seed, lambda t: t["temperature_K"] < 3500) for seed in range(0, 120, 10)):
+    for dwarf in (
+        source("m-dwarf", seed, lambda t: 3100 < t["temperature_K"] < 3500) for seed in range(0, 120, 10)
+    ):
         wanted = index(dwarf, *tio5)
         giant = min(giants, key=lambda made: abs(index(made, *tio5) - wanted))
         assert index(giant, *tio5) == pytest.approx(wanted, abs=0.05)
