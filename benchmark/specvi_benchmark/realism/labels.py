@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,7 +186,7 @@ def _check(labels: Sequence[Label]) -> None:
     torn = [f"{name} ({', '.join(sorted(given))})" for (_, name), given in classes.items() if len(given) > 1]
     if torn:
         raise UserError("an object has two classes", got=examples(torn), fix="correct the list of labels")
-    rows = [(label.path, label.row) for label in labels]
-    twice = sorted({str(path) for path, row in rows if rows.count((path, row)) > 1})
+    rows = Counter((label.path, label.row) for label in labels)
+    twice = sorted({str(path) for (path, _), count in rows.items() if count > 1})
     if twice:
         raise UserError("a spectrum is labelled twice", got=examples(twice), fix="remove the second row")
