@@ -8,6 +8,7 @@ import typer
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Part
+from specvi_benchmark.tasks.task import AskedTrack
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -21,6 +22,14 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/SPLIT-VETTER.")] = None,
     part: Annotated[Part, typer.Option(help="Part of the split.")] = "test",
     task: Annotated[str | None, typer.Option(help="Only this task.")] = None,
+    track: Annotated[
+        AskedTrack | None,
+        typer.Option(help="Track of the split, or all. Default: main where there are several."),
+    ] = None,
+    train: Annotated[
+        str | None,
+        typer.Option(help="Split to train the vetter on first, into OUT/model, for one that learns."),
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="A vetter option, KEY=VALUE. May be repeated.")
     ] = None,
@@ -32,15 +41,19 @@ def run(
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    from specvi_benchmark.runs.record import choose_split
+    from specvi_benchmark.runs.fitting import fit, load_system
+    from specvi_benchmark.runs.record import MODEL_FOLDER, choose_split
     from specvi_benchmark.runs.runner import Progress
     from specvi_benchmark.runs.runner import run as run_vetter
     from specvi_benchmark.tasks import get_task
-    from specvi_benchmark.vetting import load_vetter
 
-    system = load_vetter(vetter, _options(option or []))
-    chosen, reference = choose_split(split, part, get_task(task).key if task else None)
+    given = options(option or [])
+    system = load_system(vetter, given) if train is None else None
+    chosen, reference = choose_split(split, part, get_task(task).key if task else None, track)
     folder = out or Path("runs") / f"{chosen.name}-{vetter}".replace(":", "-").replace("/", "-")
+    if train is not None:
+        system = load_system(fit(vetter, train, folder / MODEL_FOLDER, options=given, seed=seed), given)
+    assert system is not None
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bar(*columns, console=console, transient=True) as bar:
@@ -58,7 +71,8 @@ def run(
         typer.echo(record.model_dump_json(indent=2))
         return
     counts = ", ".join(f"{count} {outcome}" for outcome, count in (record.counts or {}).items() if count)
-    typer.echo(f"{vetter} over {chosen.name} ({part}): {counts}")
+    tracks = ", ".join(chosen.tracks)
+    typer.echo(f"{vetter} over {chosen.name} ({part}, {tracks}): {counts}")
     if record.counts and record.counts["error"]:
         typer.echo(f"An error, for example: {_first_error(folder)}")
     typer.echo(f"Wrote {folder}")
@@ -76,7 +90,7 @@ def _first_error(folder: Path) -> str:
     )
 
 
-def _options(pairs: list[str]) -> dict[str, str]:
+def options(pairs: list[str]) -> dict[str, str]:
     """Read KEY=VALUE pairs."""
     broken = [pair for pair in pairs if "=" not in pair]
     if broken:

@@ -16,6 +16,7 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import append_line, json_line, mend_log
 from specvi_benchmark.runs.predictions import Prediction, prediction_of, read_run_predictions
 from specvi_benchmark.runs.record import (
+    MODEL_FOLDER,
     PREDICTIONS_FILE,
     RUN_FILE,
     SCHEMA_VERSION,
@@ -125,7 +126,11 @@ def _open(vetter: Vetter, spec: str, reference: SplitReference, folder: Path, se
         started=_now(),
     )
     if not (folder / RUN_FILE).exists():
-        if strangers := sorted(path.name for path in folder.iterdir() if not path.name.startswith(".")):
+        if strangers := sorted(
+            path.name
+            for path in folder.iterdir()
+            if not path.name.startswith(".") and path.name != MODEL_FOLDER
+        ):
             raise UserError(
                 "the run folder is not empty",
                 where=folder,
