@@ -164,7 +164,7 @@ def test_a_screening_is_taken_up_where_it_was_left(built, tmp_path):
 def test_killed_at_random_moments_a_build_ends_with_the_same_bytes(built, tmp_path):
     write_split(built[0], tmp_path / "whole")
     path = tmp_path / "recipe.yaml"
-    path.write_text(yaml.safe_dump(toy().model_dump(mode="json")))
+    path.write_text(yaml.safe_dump(toy().model_dump(mode="json"), sort_keys=False))
     program = "from specvi_benchmark.cli.main import main; main()"
     command = [sys.executable, "-c", program, "split", "build", str(path)]
     command += ["--out", str(tmp_path / "out"), "--processes", "2"]
