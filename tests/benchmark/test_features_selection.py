@@ -86,7 +86,9 @@ def test_a_line_of_known_equivalent_width_is_found():
     depth, sigma, centre = 0.4, 2.0, 6564.61
     flux = 1 - depth * np.exp(-0.5 * ((LAMOST - centre) / sigma) ** 2)
     width = depth * sigma * np.sqrt(2 * np.pi)  # of a Gaussian; ±8 Å are four sigma
-    assert feature(selection_features([spectrum(flux=flux)])[0], "line Hα ±8") == pytest.approx(width, rel=0.01)
+    assert feature(selection_features([spectrum(flux=flux)])[0], "line Hα ±8") == pytest.approx(
+        width, rel=0.01
+    )
 
 
 def test_a_step_of_known_size_is_found():
@@ -105,6 +107,8 @@ def test_a_stellar_redshift_shifts_the_windows_and_another_does_not():
 
 
 def test_the_documentation_names_every_column():
-    page = (Path(__file__).resolve().parents[2] / "docs" / "selection-features.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "selection-features.md").read_text(
+        encoding="utf-8"
+    )
     missing = [name for name in NAMES if f"`{name}`" not in page]
     assert not missing
