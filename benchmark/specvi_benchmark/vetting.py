@@ -122,7 +122,33 @@ def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> AnyVette
     Raises
     ------
     UserError
-        No installed package offers that name, or what it needs is not installed.
+        No installed package offers that name, what it needs is not installed, or it has to be trained first.
+    """
+    vetter = make_system(spec, options)
+    if isinstance(vetter, Vetter | AsyncVetter):
+        return vetter
+    name = spec.partition(":")[0]
+    if hasattr(vetter, "fit"):
+        raise UserError(
+            f"vetter {name} has to be trained first",
+            where=f"vetter {spec!r}",
+            expected=f"{name}:FOLDER of a trained one",
+            fix=f"specvi run --vetter {name} --train SPLIT, or specvi fit {name} --train SPLIT --out FOLDER",
+        )
+    raise UserError(
+        f"vetter {name} has no method vet or vet_one",
+        got=type(vetter).__name__,
+        fix="docs/vetters.md shows one",
+    )
+
+
+def make_system(spec: str, options: Mapping[str, str] | None = None) -> Any:
+    """Call the factory of a spec string; what it makes is a vetter, or something that can be trained to be one.
+
+    Raises
+    ------
+    UserError
+        As in `load_vetter`.
     """
     name, _, argument = spec.partition(":")
     known = {point.name: point for point in entry_points(group="specvi.vetters")}
@@ -155,11 +181,4 @@ def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> AnyVette
             expected="a factory (argument, options) → vetter whose config is JSON",
             fix="docs/vetters.md shows one",
         ) from error
-    if not isinstance(vetter, Vetter | AsyncVetter):
-        raise UserError(
-            f"vetter {name} has no method vet or vet_one",
-            where=point.value,
-            got=type(vetter).__name__,
-            fix="docs/vetters.md shows one",
-        )
     return vetter

@@ -12,6 +12,7 @@ import typer
 from specvi_benchmark.cli.printing import kept_for_answers
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Part
+from specvi_benchmark.tasks.task import AskedTrack
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +34,14 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/SPLIT-VETTER.")] = None,
     part: Annotated[Part, typer.Option(help="Part of the split.")] = "test",
     task: Annotated[str | None, typer.Option(help="Only this task.")] = None,
+    track: Annotated[
+        AskedTrack | None,
+        typer.Option(help="Track of the split, or all. Default: main where there are several."),
+    ] = None,
+    train: Annotated[
+        str | None,
+        typer.Option(help="Split to train the vetter on first, into OUT/model, for one that learns."),
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="A vetter option, KEY=VALUE. May be repeated.")
     ] = None,
@@ -51,16 +60,20 @@ def run(
     from rich.console import Console
 
     from specvi_benchmark.runs.budget import Limits
-    from specvi_benchmark.runs.record import choose_split
+    from specvi_benchmark.runs.fitting import fit, load_system
+    from specvi_benchmark.runs.record import MODEL_FOLDER, choose_split
     from specvi_benchmark.runs.runner import finished, unanswered
     from specvi_benchmark.runs.runner import run as run_vetter
     from specvi_benchmark.tasks import get_task
-    from specvi_benchmark.vetting import load_vetter
 
+    given = options(option or [])
     with kept_for_answers():
-        system = load_vetter(vetter, _options(option or []))
-    chosen, reference = choose_split(split, part, get_task(task).key if task else None)
+        system = load_system(vetter, given) if train is None else None
+    chosen, reference = choose_split(split, part, get_task(task).key if task else None, track)
     folder = out or Path("runs") / f"{chosen.name}-{vetter}".replace(":", "-").replace("/", "-")
+    if train is not None:
+        system = load_system(fit(vetter, train, folder / MODEL_FOLDER, options=given, seed=seed), given)
+    assert system is not None
     console = Console(stderr=True)
     if not yes and max_usd is None:
         _confirm(len(unanswered(chosen, finished(folder))), getattr(system, "expected_usd", 0.0), console)
@@ -82,7 +95,13 @@ def run(
     if json_:
         typer.echo(record.model_dump_json(indent=2))
     elif record.ended is not None:
-        _tell_end(vetter, f"{chosen.name} ({part})", record.counts or {}, folder, bar.last)
+        _tell_end(
+            vetter,
+            f"{chosen.name} ({part}, {', '.join(chosen.tracks)})",
+            record.counts or {},
+            folder,
+            bar.last,
+        )
     if record.ended is None and (last := bar.last):
         typer.echo(
             f"Stopped: {last.stopped_by}. {last.done} of {last.total} questions have a verdict in {folder}{_cost(last)}.",
@@ -173,7 +192,7 @@ def _first_error(folder: Path) -> str:
     )
 
 
-def _options(pairs: list[str]) -> dict[str, str]:
+def options(pairs: list[str]) -> dict[str, str]:
     """Read KEY=VALUE pairs."""
     broken = [pair for pair in pairs if "=" not in pair]
     if broken:

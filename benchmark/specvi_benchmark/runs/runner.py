@@ -15,6 +15,7 @@ from specvi_benchmark.runs.budget import Limits, Spending, costs
 from specvi_benchmark.runs.log import Entry, Log, mend
 from specvi_benchmark.runs.predictions import read_run_predictions
 from specvi_benchmark.runs.record import (
+    MODEL_FOLDER,
     PREDICTIONS_FILE,
     RUN_FILE,
     SCHEMA_VERSION,
@@ -181,7 +182,11 @@ def _open(vetter: AnyVetter, spec: str, reference: SplitReference, folder: Path,
         started=_now(),
     )
     if not (folder / RUN_FILE).exists():
-        if strangers := sorted(path.name for path in folder.iterdir() if not path.name.startswith(".")):
+        if strangers := sorted(
+            path.name
+            for path in folder.iterdir()
+            if not path.name.startswith(".") and path.name != MODEL_FOLDER
+        ):
             raise UserError(
                 "the run folder is not empty",
                 where=folder,
