@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from specvi_benchmark.errors import UserError, examples
 
+_TAIL_BYTES = 1 << 16
+
 
 class StrictModel(BaseModel):
     """Base of every record that is read from a file: unknown keys are refused, values are frozen."""
@@ -23,8 +25,6 @@ class StrictModel(BaseModel):
 
 
 Model = TypeVar("Model", bound=BaseModel)
-
-_TAIL = 2**16  # bytes of a log that are looked at at once for its last line break
 
 
 def home() -> Path:
@@ -63,6 +63,26 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Write ``content`` atomically."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file whose name says what is in it, unless it is there; a kill leaves all of it or none.
+
+    Not durable: after a power failure a file may be there with another size, and is then written again.
+    """
+    try:
+        if path.stat().st_size == len(content):
+            return
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -177,34 +197,36 @@ def append_line(path: Path, record: object) -> None:
 
     A kill leaves at most one unfinished line at the end, which `read_lines` and `mend_log` drop.
     """
-    line = json_line(record)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
-        written = os.write(handle, line)
-        while written < len(line):
-            written += os.write(handle, line[written:])
+        write_all(handle, json_line(record))
     finally:
         os.close(handle)
+
+
+def write_all(handle: int, content: bytes) -> None:
+    """Write all of ``content``: a system call may write less than it was given."""
+    written = os.write(handle, content)
+    while written < len(content):
+        written += os.write(handle, content[written:])
 
 
 def mend_log(path: Path) -> int:
     """Cut an unfinished last line, as a kill can leave it; return how many bytes were cut.
 
-    Reads the end of the log only, so that a log of millions of lines costs no more than a short one.
+    Only the end is read, whatever the length of the log.
     """
     if not path.exists():
         return 0
     with path.open("rb+") as stream:
-        size = position = stream.seek(0, os.SEEK_END)
+        size = end = stream.seek(0, os.SEEK_END)
         whole = 0
-        while position > 0 and not whole:
-            start = max(0, position - _TAIL)
+        while end and not whole:
+            start = max(0, end - _TAIL_BYTES)
             stream.seek(start)
-            whole = start + stream.read(position - start).rfind(b"\n") + 1
-            whole = whole if whole > start else 0
-            position = start
-        if whole < size:
-            stream.truncate(whole)
+            whole = start + found + 1 if (found := stream.read(end - start).rfind(b"\n")) >= 0 else 0
+            end = start
+        stream.truncate(whole)
     return size - whole
 
 

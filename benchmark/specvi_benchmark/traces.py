@@ -1,7 +1,7 @@
 """The record of one inspection: ordered turns of text, tool calls and views."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,13 +30,21 @@ class ViewRecord(StrictModel):
 
 
 class Turn(StrictModel):
-    """One turn; ``text`` is raw. The role ``error`` records why an inspection ended without a verdict."""
+    """One turn; ``text`` is raw. The role ``error`` records why an inspection ended without a verdict.
+
+    Of an assistant's turn, ``stop`` says why it ended (``stop``, ``tool_calls``, ``length``,
+    ``content_filter``; ``budget`` for the turn that was not allowed to go on); ``reasoning`` and ``refusal``
+    are what the server gave in those fields apart from the text.
+    """
 
     role: Role
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     views: tuple[ViewRecord, ...] = ()
+    reasoning: str | None = None
+    refusal: str | None = None
+    stop: str | None = None
     usage: Mapping[str, int] | None = None
     seconds: float | None = None
 
@@ -54,13 +62,17 @@ class TraceRecord(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The turns of one inspection, and the settings of the environment it ran in."""
+    """The turns of one inspection, and the settings of the environment it ran in.
+
+    ``pictures`` are the PNG files that its views name, by SHA-256; a run keeps each once, under ``views/``.
+    """
 
     turns: tuple[Turn, ...]
     environment: Mapping[str, Any]
     sample: int = 0
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
 
-    def record(self, task: str, question_id: str) -> dict[str, Any]:
+    def record(self, task: str, question_id: str) -> TraceRecord:
         """Return the line of ``traces.jsonl``."""
         return TraceRecord(
             schema_version=1,
@@ -69,7 +81,7 @@ class Trace:
             sample=self.sample,
             environment=self.environment,
             turns=self.turns,
-        ).model_dump(mode="json")
+        )
 
 
 def said(text: str) -> Trace:
@@ -77,7 +89,20 @@ def said(text: str) -> Trace:
     return Trace(turns=(Turn(role="assistant", text=text),), environment={})
 
 
-def read_traces(path: Path) -> dict[tuple[str, str], TraceRecord]:
-    """Read ``traces.jsonl``: (task, id) → trace; the last line of a pair counts."""
-    records = (validate(TraceRecord, value, f"{path}, line {number}") for number, value in read_lines(path))
-    return {(record.task, record.id): record for record in records}
+def read_traces(path: Path) -> dict[tuple[str, str, int], TraceRecord]:
+    """Read ``traces.jsonl``: (task, id, sample) → trace, of the last attempt at each question.
+
+    An attempt logs its samples in growing order, so a number that does not grow begins a new one.
+    """
+    attempts: dict[tuple[str, str], dict[int, TraceRecord]] = {}
+    for number, value in read_lines(path):
+        record = validate(TraceRecord, value, f"{path}, line {number}")
+        samples = attempts.setdefault((record.task, record.id), {})
+        if samples and record.sample <= max(samples):
+            samples.clear()
+        samples[record.sample] = record
+    return {
+        (task, question_id, sample): record
+        for (task, question_id), samples in attempts.items()
+        for sample, record in samples.items()
+    }

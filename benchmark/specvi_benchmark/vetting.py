@@ -30,12 +30,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What a system sees: one spectrum, one task, and the redshift to use (None: none given)."""
+    """What a system sees: one spectrum, one task, and the redshift to use (None: none given).
+
+    ``prompt`` is the published prompt, (role, text) a message; empty where none was published.
+    """
 
     id: str
     task: Task
     spectrum: Spectrum
     redshift: float | None = None
+    prompt: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,8 @@ class Verdict:
     """A system's word on one question, and what it cost.
 
     ``answer`` is there exactly when ``outcome`` is ``answered``. ``p_yes`` is the probability of YES,
-    None for a system that has none.
+    None for a system that has none. ``cost_usd`` is None where the price is not known. ``traces`` has one
+    trace a sample, in the order of their numbers: one, or as many as there are votes.
     """
 
     id: str
@@ -56,9 +61,9 @@ class Verdict:
     tool_calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     seconds: float = 0.0
-    trace: Trace | None = None
+    traces: tuple[Trace, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.answer is not None) != (self.outcome is Outcome.ANSWERED):
@@ -86,16 +91,64 @@ class Vetter(Protocol):
         ...
 
 
-VetterFactory = Callable[[str | None, Mapping[str, str]], Vetter]
+@runtime_checkable
+class AsyncVetter(Protocol):
+    """A system that waits rather than computes, such as a model behind a server: many questions at a time.
+
+    It may have more, which the runner looks for: ``in_flight``, how many questions to ask at a time;
+    ``expected_usd``, what a question is expected to cost (None: the price is not known; without the
+    attribute nothing is paid for); and ``async close()``, called when the run ends, however it ends.
+    """
+
+    @property
+    def config(self) -> Mapping[str, Any]: ...
+
+    async def vet_one(self, question: Question) -> Verdict:
+        """Return the verdict on one question. An exception costs that question only (outcome `error`)."""
+        ...
 
 
-def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> Vetter:
+class VetterUnusable(UserError):  # noqa: N818  # it is told as a UserError is
+    """No question can be answered as things are: a refused key, no such model. Stops the run at once."""
+
+
+AnyVetter = Vetter | AsyncVetter
+VetterFactory = Callable[[str | None, Mapping[str, str]], AnyVetter]
+
+
+def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> AnyVetter:
     """Make the vetter of a spec string ``name`` or ``name:argument``.
 
     Raises
     ------
     UserError
-        No installed package offers that name, or what it needs is not installed.
+        No installed package offers that name, what it needs is not installed, or it has to be trained first.
+    """
+    vetter = make_system(spec, options)
+    if isinstance(vetter, Vetter | AsyncVetter):
+        return vetter
+    name = spec.partition(":")[0]
+    if hasattr(vetter, "fit"):
+        raise UserError(
+            f"vetter {name} has to be trained first",
+            where=f"vetter {spec!r}",
+            expected=f"{name}:FOLDER of a trained one",
+            fix=f"specvi run --vetter {name} --train SPLIT, or specvi fit {name} --train SPLIT --out FOLDER",
+        )
+    raise UserError(
+        f"vetter {name} has no method vet or vet_one",
+        got=type(vetter).__name__,
+        fix="docs/vetters.md shows one",
+    )
+
+
+def make_system(spec: str, options: Mapping[str, str] | None = None) -> Any:
+    """Call the factory of a spec string; what it makes is a vetter, or something that can be trained to be one.
+
+    Raises
+    ------
+    UserError
+        As in `load_vetter`.
     """
     name, _, argument = spec.partition(":")
     known = {point.name: point for point in entry_points(group="specvi.vetters")}
@@ -128,11 +181,4 @@ def load_vetter(spec: str, options: Mapping[str, str] | None = None) -> Vetter:
             expected="a factory (argument, options) → vetter whose config is JSON",
             fix="docs/vetters.md shows one",
         ) from error
-    if not isinstance(vetter, Vetter):
-        raise UserError(
-            f"vetter {name} has no method vet",
-            where=point.value,
-            got=type(vetter).__name__,
-            fix="docs/vetters.md shows one",
-        )
     return vetter

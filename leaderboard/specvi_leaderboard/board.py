@@ -48,7 +48,8 @@ class Board(StrictModel):
     """Systems over one split, scored by one version, ranked within each track.
 
     ``simulated`` is True where the spectra are: such scores say nothing about real ones. ``date`` is
-    there only when it was given, so that the same runs make the same page.
+    there only when it was given, so that the same runs make the same page. ``lacking`` are systems that
+    every table should show and this one can't, each with the reason.
     """
 
     schema_version: Literal[1] = 1
@@ -59,6 +60,7 @@ class Board(StrictModel):
     date: str | None
     tracks: tuple[TrackTable, ...]
     systems: tuple[System, ...]
+    lacking: tuple[str, ...] = ()
 
     def system(self, name: str) -> System:
         """Return the system of that name."""
@@ -74,7 +76,7 @@ class Board(StrictModel):
         return next(score for score in scores if (score.track, score.task) == (track, task))
 
 
-def build_board(entries: Sequence[Entry], date: str | None = None) -> Board:
+def build_board(entries: Sequence[Entry], date: str | None = None, *, lacking: tuple[str, ...] = ()) -> Board:
     """Rank systems that were scored on the same candidates by the same version.
 
     Raises
@@ -94,6 +96,7 @@ def build_board(entries: Sequence[Entry], date: str | None = None) -> Board:
         date=date,
         tracks=tuple(_track_table(macro, entries) for macro in first.macro),
         systems=tuple(entry.system for entry in entries),
+        lacking=lacking,
     )
 
 

@@ -1,25 +1,30 @@
 """The lines of a leaderboard: every run scored anew from its predictions and its split."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import StrictModel
+from specvi_benchmark.runs.ask import verdicts
 from specvi_benchmark.runs.compared import distinct_names
 from specvi_benchmark.runs.evaluate import match_log, rows_of, score_matched
+from specvi_benchmark.runs.fitting import fit, load_system
 from specvi_benchmark.runs.matching import MatchedPredictions
 from specvi_benchmark.runs.predictions import Prediction, prediction_of
 from specvi_benchmark.runs.record import RunRecord, SplitReference, load_split, read_run_record
 from specvi_benchmark.scoring import Results, Rows
 from specvi_benchmark.splits import Split
-from specvi_benchmark.vetting import load_vetter
+from specvi_benchmark.vetting import AnyVetter
 
 TRIVIAL = ("always-yes", "always-no", "metadata-only", "inverted-weak")
 """Vetters that look at no spectrum, or at nothing but the selection: what a system has to beat."""
 
-ALWAYS_SHOWN = ("always-yes", "always-no")
-"""Trivial vetters that cost nothing to run: added to a table whose runs lack them."""
+RULES = "rules"
+"""Not trivial, and no learner either: what fixed thresholds reach. It looks at spectra, so it takes a run."""
 
 
 class System(StrictModel):
@@ -51,9 +56,11 @@ class Entry(NamedTuple):
 
 
 def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tuple[Entry, ...]:
-    """Score run folders anew, and add the trivial systems that no run stands for.
+    """Score run folders anew, and add the trivial systems, which no table is without.
 
-    A run's ``results.json`` is never read. An unfinished run is taken as it is: what is missing counts
+    What has no run is run here and now: `metadata-only` trained on the train part of the same split,
+    `inverted-weak` with its selection scores; where the split has none of these, the row is left out, and
+    `lacking` says why. A run's ``results.json`` is never read. An unfinished run is taken as it is: what is missing counts
     as `error`.
 
     Parameters
@@ -70,11 +77,32 @@ def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tup
     """
     records = _records(folders)
     split = load_split(next(iter(records.values())).split, split_place)
-    names = distinct_names(list(records), records)
+    names = _names(records)
     runs = [_of_run(names[folder], folder, record, split) for folder, record in records.items()]
     vetters = {_vetter_name(record.vetter) for record in records.values()}
-    added = [_of_trivial(name, split) for name in ALWAYS_SHOWN if name not in vetters]
-    return (*runs, *added)
+    place = split_place or next(iter(records.values())).split.path
+    wanted = [name for name in TRIVIAL if name not in vetters]
+    added = [_added(name, split, place) for name in wanted]
+    return (*runs, *(entry for entry in added if isinstance(entry, Entry)))
+
+
+def lacking(systems: Iterable[Entry], run: Path, split_place: str | None = None) -> tuple[str, ...]:
+    """Say of every system that each table should show, and this one can't, why not; ``run`` is one of its runs."""
+    place = split_place or read_run_record(run).split.path
+    shown = {_vetter_name(entry.system.vetter) for entry in systems}
+    reasons = [(name, _reason(name, place)) for name in (*TRIVIAL, RULES) if name not in shown]
+    return tuple(f"{name}: {reason}" for name, reason in reasons)
+
+
+def _names(records: Mapping[Path, RunRecord]) -> dict[Path, str]:
+    """Name runs by vetter; a trivial one by its bare name, since what it was told is no choice of its maker."""
+    names = distinct_names(list(records), records)
+    bare = {folder: _vetter_name(record.vetter) for folder, record in records.items()}
+    once = Counter(bare.values())
+    return {
+        folder: bare[folder] if bare[folder] in TRIVIAL and once[bare[folder]] == 1 else name
+        for folder, name in names.items()
+    }
 
 
 def _records(folders: Iterable[Path]) -> dict[Path, RunRecord]:
@@ -122,7 +150,7 @@ def refuse_mixed(what: str, values: Mapping[str, object], labels: Mapping[object
 
 def _described(split: SplitReference) -> str:
     """Say in a few words which candidates a reference means."""
-    chosen = f"{split.part or 'all parts'}, {split.task or 'all tasks'}"
+    chosen = f"{split.part or 'all parts'}, {split.task or 'all tasks'}, {split.track or 'all tracks'}"
     return f"{split.name} {split.version} ({chosen}; fingerprint {split.fingerprint[:12]}…)"
 
 
@@ -144,11 +172,37 @@ def _of_run(name: str, folder: Path, record: RunRecord, split: Split) -> Entry:
     return Entry(system, rows_of(matched))
 
 
-def _of_trivial(name: str, split: Split) -> Entry:
-    """Let a trivial vetter answer here and now; it takes no time worth measuring."""
-    vetter = load_vetter(name)
+def _reason(name: str, place: str) -> str:
+    try:
+        with _ready(name, place):
+            return f"no run of it is here; specvi run --vetter {name}"
+    except UserError as error:
+        return error.what
+
+
+@contextmanager
+def _ready(name: str, place: str) -> Iterator[AnyVetter]:
+    """Give the vetter of that name, trained on the split or told of it where it needs that."""
+    if name == "metadata-only":
+        with TemporaryDirectory() as folder:
+            yield load_system(fit(name, place, Path(folder) / "model"))
+    else:
+        yield load_system(f"{name}:{place}" if name == "inverted-weak" else name)
+
+
+def _added(name: str, split: Split, place: str) -> Entry | None:
+    """Let a vetter answer here and now; None where the split has not what it needs."""
+    try:
+        with _ready(name, place) as vetter:
+            return _answered(name, vetter, split)
+    except UserError:
+        return None
+
+
+def _answered(name: str, vetter: AnyVetter, split: Split) -> Entry:
+    questions = [candidate.question for candidate in split.candidates]
     answers: dict[str, Prediction] = {
-        verdict.id: prediction_of(verdict) for verdict in vetter.vet([c.question for c in split.candidates])
+        verdict.id: prediction_of(verdict) for verdict in verdicts(vetter, questions)
     }
     matched = MatchedPredictions(
         split=split,

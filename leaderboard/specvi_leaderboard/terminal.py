@@ -31,6 +31,8 @@ def print_board(board: Board, console: Console) -> None:
             )
         for row in table.unranked:
             console.print(Text(f"Not ranked: {row.system}, {row.reason}"))
+    for reason in board.lacking:
+        console.print(Text(f"Not in the table: {reason}"))
     console.print(Text(f"Rule: {board.rule}", style="dim"))
     console.print(
         Text(

@@ -154,9 +154,9 @@ def test_verdicts_of_the_vetter(pipeline_spectrum):
     assert [verdict.answer for verdict in first] == ["YES" if task == "cs" else "NO" for task in TASK_KEYS]
     assert {verdict.p_yes for verdict in first} == {None}
     for question, verdict in zip(questions, first, strict=True):
-        (turn,) = verdict.trace.turns
+        (turn,) = verdict.traces[0].turns
         assert turn.text.startswith(f"{verdict.answer}. ")
-        assert verdict.trace.record(question.task.key, question.id)["turns"][0]["text"] == turn.text
+        assert verdict.traces[0].record(question.task.key, question.id).turns[0].text == turn.text
 
 
 @pytest.mark.parametrize(

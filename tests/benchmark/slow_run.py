@@ -26,7 +26,7 @@ class Slow:
             with self.log.open("a") as stream:
                 stream.write(question.id + "\n")
             time.sleep(self.seconds)
-            yield answered(question, "YES" if int(question.id[-1]) % 2 else "NO", trace=said("parity"))
+            yield answered(question, "YES" if int(question.id[-1]) % 2 else "NO", traces=(said("parity"),))
 
 
 if __name__ == "__main__":

@@ -9,26 +9,44 @@ from PIL import Image
 
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.spectrum import Spectrum
-from specvi_benchmark.splits import Candidate, Split, mini
-from specvi_benchmark.splits.io import read_split, write_split
+from specvi_benchmark.splits import Candidate, Split, build
+from specvi_benchmark.splits.choosing import Chosen
+from specvi_benchmark.splits.io import find_split, read_split, write_split
+from specvi_benchmark.splits.recipe import load_recipe
+from specvi_benchmark.splits.simulated import SimulatedArchive
 from specvi_benchmark.tasks import get_task
 
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path, monkeypatch):
-    """Keep the cache out of the user's, and SpecVI-Mini to four candidates of two tasks."""
+    """Keep the cache out of the user's, and SpecVI-Mini to twelve simulated candidates of two tasks."""
     monkeypatch.setenv("SPECVI_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "120")
-    slots = [slot for slot in mini.plan() if slot.part == "test" and slot.task in {"cv", "cs"}]
-    chosen = [next(s for s in slots if (s.task, s.truth) == pair) for pair in PAIRS]
-    monkeypatch.setattr(
-        mini,
-        "build_mini",
-        lambda: Split(mini.NAME, mini.VERSION, tuple(map(mini.simulate, chosen)), mini.RECIPE),
-    )
+    monkeypatch.setattr(build, "build_split", twelve)
 
 
 PAIRS = [("cv", "YES"), ("cv", "NO"), ("cs", "YES"), ("cs", "NO")]
+KINDS = ("cv-polar", "be-star", "carbon-n", "k-giant")
+
+
+def twelve(recipe, **_):
+    """Return a split of twelve simulated candidates in place of the recipe's own."""
+    source = recipe.source.model_copy(
+        update={
+            "size": 150,
+            "second_visit": 0.0,
+            "field": {"k-giant": 1.0},
+            "rare": dict.fromkeys(KINDS, 1.0),
+        }
+    )
+    records = list(SimulatedArchive(source).read_shard(0))
+    members = []
+    for kind, (task, truth) in zip(KINDS, PAIRS, strict=True):
+        chosen = Chosen(task, "main", "test", truth, 0, 0.9)
+        found = [record for record in records if kind in record.known_as]
+        number = 1 if truth == "YES" else 5
+        members += [build._candidate(chosen, record, "simulated") for record in found[:number]]
+    return Split(recipe.name, recipe.version, tuple(members), build.recorded(recipe))
 
 
 def specvi(capsys, *arguments):
@@ -55,7 +73,7 @@ def test_build_says_simulated_what_it_wrote_and_what_is_next(capsys, tmp_path):
     assert out.rstrip().splitlines()[-1] == f"Next: specvi run --vetter rules --split {tmp_path / 'm'}"
     split = read_split(tmp_path / "m")
     assert split.fingerprint in out
-    assert len(split.candidates) == 4
+    assert len(split.candidates) == 12
 
 
 def test_build_without_out_goes_where_the_name_finds_it(capsys, tmp_path):
@@ -101,18 +119,18 @@ def test_show_counts(capsys):
     rows = [
         [cell.strip() for cell in line.strip("│ ").split("│")] for line in out.splitlines() if "│" in line
     ]
-    assert rows == [["test", "cv", "1", "1", "2", "50%"], ["test", "cs", "1", "1", "2", "50%"]]
+    assert rows == [["test", "cv", "1", "5", "6", "17%"], ["test", "cs", "1", "5", "6", "17%"]]
     code, out, _ = specvi(capsys, "split", "show", "mini", "--json")
     shown = json.loads(out)
-    assert shown["counts"] == {"test": {"cv": {"YES": 1, "NO": 1}, "cs": {"YES": 1, "NO": 1}}}
-    assert shown["recipe"] == mini.RECIPE
+    assert shown["counts"] == {"test": {"cv": {"YES": 1, "NO": 5}, "cs": {"YES": 1, "NO": 5}}}
+    assert shown["recipe"] == build.recorded(load_recipe("mini"))
 
 
 def test_verify_names_every_check(capsys):
     code, out, _ = specvi(capsys, "split", "verify", "mini")
     assert code == 0
     assert "as split.json says" in out
-    assert "parts share no object: 4 objects" in out
+    assert "parts share no object: 12 objects" in out
     assert "FAILS" not in out
 
 
@@ -125,7 +143,10 @@ def test_verify_finds_a_leak_and_exits_with_2(capsys, tmp_path):
     assert "2 objects in more than one part" in err
     code, out, _ = specvi(capsys, "split", "verify", tmp_path / "leaky", "--json")
     assert code == 2
-    assert [check["holds"] for check in json.loads(out)["checks"]] == [False, True, True, True]
+    failing = [
+        check["name"] for check in json.loads(out)["checks"] if not check["holds"] and not check["warns"]
+    ]
+    assert failing == ["parts share no object"]
 
 
 def test_verify_refuses_a_changed_file(capsys, tmp_path):
@@ -182,7 +203,7 @@ def test_import_makes_a_split_folder_of_official_files(capsys, tmp_path):
     split = read_split(tmp_path / "i")
     assert (split.name, split.version) == ("bench", "0e003e0")
     assert sorted(split.recipe["sha256"]) == ["test_cc.parquet", "test_cv.parquet"]
-    original = {c.id: c for c in mini.build_mini().candidates}
+    original = {c.id: c for c in find_split("mini").candidates}
     for found in split.candidates:
         known = original[found.id]
         assert (found.truth, found.task.key, found.redshift) == (known.truth, known.task.key, known.redshift)

@@ -15,9 +15,10 @@ from types import SimpleNamespace
 import pytest
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.runs.ask import BATCH
 from specvi_benchmark.runs.predictions import read_run_predictions
 from specvi_benchmark.runs.record import RunRecord, SplitReference, read_run_record, write_run_record
-from specvi_benchmark.runs.runner import BATCH, Progress, run
+from specvi_benchmark.runs.runner import Progress, run
 from specvi_benchmark.splits import Split
 from specvi_benchmark.traces import Trace, read_traces, said
 from specvi_benchmark.vetting import Outcome, Question, Verdict, answered
@@ -42,7 +43,7 @@ class Scripted:
 
 
 def yes(question: Question) -> Verdict:
-    return answered(question, "YES", trace=said("always"))
+    return answered(question, "YES", traces=(said("always"),))
 
 
 def start(vetter: Scripted, split: Split, folder: Path, **more: object) -> RunRecord:
@@ -72,7 +73,7 @@ def test_a_run_answers_every_question_once(tmp_path: Path, make_split: Callable)
     assert [p.done for p in seen] == list(range(len(split.candidates) + 1))
     assert read_run_record(tmp_path / "run") == record
     assert record.ended is not None
-    assert set(read_traces(tmp_path / "run" / "traces.jsonl")) == {("cv", c.id) for c in split.candidates}
+    assert set(read_traces(tmp_path / "run" / "traces.jsonl")) == {("cv", c.id, 0) for c in split.candidates}
 
 
 def test_an_exception_costs_that_question_only(tmp_path: Path, make_split: Callable) -> None:
@@ -83,7 +84,7 @@ def test_an_exception_costs_that_question_only(tmp_path: Path, make_split: Calla
     assert {k for k, v in outcomes(tmp_path).items() if v == "error"} == broken
     assert record.counts is not None
     assert (record.counts["answered"], record.counts["error"]) == (18, 2)
-    trace = read_traces(tmp_path / "traces.jsonl")["cv", "cv-003"]
+    trace = read_traces(tmp_path / "traces.jsonl")["cv", "cv-003", 0]
     assert trace.turns[-1].role == "error"
     assert trace.turns[-1].text.startswith("ZeroDivisionError: no flux (test_runner.py, line ")
 
@@ -118,8 +119,8 @@ def test_a_vetter_that_breaks_the_contract_loses_no_question(
         lambda q: replace(yes(q), cost_usd=-1.0),
         lambda q: replace(yes(q), tokens_in=1.5),
         lambda q: replace(yes(q), answer="yes"),
-        lambda q: replace(yes(q), trace="seen"),
-        lambda q: replace(yes(q), trace=Trace((), {"setting": object()})),
+        lambda q: replace(yes(q), traces=("seen",)),
+        lambda q: replace(yes(q), traces=(Trace((), {"setting": object()}),)),
         lambda q: SimpleNamespace(id=q.id, task="cv", answer="YES"),
         lambda q: {"id": q.id, "answer": "YES"},
         lambda _: SystemExit(3),
@@ -146,7 +147,7 @@ def test_what_cannot_be_logged_is_an_error_of_that_question(
     assert {k for k, v in outcomes(tmp_path).items() if v == "error"} == {"cv-002"}
     assert record.counts is not None
     assert sum(record.counts.values()) == 5
-    (turn,) = read_traces(tmp_path / "traces.jsonl")["cv", "cv-002"].turns
+    (turn,) = read_traces(tmp_path / "traces.jsonl")["cv", "cv-002", 0].turns
     assert "\n" not in turn.text
 
 
@@ -154,7 +155,10 @@ def test_the_trace_is_written_before_the_prediction(
     tmp_path: Path, make_split: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    monkeypatch.setattr("specvi_benchmark.runs.runner.append_line", lambda path, _: written.append(path.name))
+    monkeypatch.setattr(
+        "specvi_benchmark.runs.log.write_all",
+        lambda handle, _: written.append(Path(f"/proc/self/fd/{handle}").readlink().name),
+    )
     start(Scripted(yes), make_split(2), tmp_path)
     assert written == ["traces.jsonl", "predictions.jsonl"] * 2
 
@@ -254,17 +258,24 @@ def test_a_log_cut_at_any_byte_resumes_to_the_same_result(tmp_path: Path, make_s
     whole = (tmp_path / "whole" / "predictions.jsonl").read_bytes()
     traces = (tmp_path / "whole" / "traces.jsonl").read_bytes()
     run_json = json.loads((tmp_path / "whole" / "run.json").read_text()) | {"ended": None, "counts": None}
-    for cut in range(0, len(whole), 23):
+    written = [
+        (name, byte)
+        for trace, row in zip(traces.splitlines(keepends=True), whole.splitlines(keepends=True), strict=True)
+        for name, line in (("traces.jsonl", trace), ("predictions.jsonl", row))
+        for byte in line
+    ]  # every byte in the order in which a run writes them
+    for cut in range(0, len(written), 97):
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
         (folder / "run.json").write_text(json.dumps(run_json))
-        (folder / "predictions.jsonl").write_bytes(whole[:cut])
-        (folder / "traces.jsonl").write_bytes(traces[: cut + 11])
+        for kept in ("traces.jsonl", "predictions.jsonl"):
+            (folder / kept).write_bytes(bytes(byte for name, byte in written[:cut] if name == kept))
+        before = (folder / "predictions.jsonl").read_bytes().count(b"\n")
         vetter = Scripted(yes)
         record = start(vetter, split, folder)
-        assert len(vetter.asked) == 5 - whole[:cut].count(b"\n")
+        assert len(vetter.asked) == 5 - before
         assert outcomes(folder) == outcomes(tmp_path / "whole")
-        assert set(read_traces(folder / "traces.jsonl")) == {("cv", c.id) for c in split.candidates}
+        assert set(read_traces(folder / "traces.jsonl")) == {("cv", c.id, 0) for c in split.candidates}
         assert record.counts is not None
         assert record.counts["answered"] == 5
 

@@ -429,6 +429,7 @@ def test_split_json_holds_what_the_design_says(tmp_path):
         "counts": {"test": {"cv": {"YES": 1, "NO": 1}}, "train": {"mg": {"YES": 0, "NO": 1}}},
         "files": ["test_cv.parquet", "train_mg.parquet"],
         "recipe": {"seed": 3},
+        "report": {},
     }
 
 

@@ -281,7 +281,7 @@ def test_compiled_code_is_not_needed_to_be_kept(tmp_path):
     """Where no folder can be written, each process compiles anew."""
     code = (
         "import numba.core.caching as c; c.CacheImpl._locator_classes = [];"
-        "from specvi_benchmark.views.compiled import compiled;"
+        "from specvi_benchmark.compiled import compiled;"
         "print(compiled(lambda x: x + 1)(2))"
     )
     done = subprocess.run(

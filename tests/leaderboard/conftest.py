@@ -113,7 +113,7 @@ def runs_in(root: Path) -> MakeRun:
     def make(
         name: str, found: int, false_alarms: int, *, at: Path = toy, folder: str | None = None, **more: Any
     ) -> Path:
-        split, reference = choose_split(str(at))
+        split, reference = choose_split(str(at), track="all")
         calls = script(split, found, false_alarms, more.pop("other", ()))
         out = root / "runs" / (folder or name)
         run(Scripted(calls, **more), name, split, reference, out)

@@ -2,9 +2,9 @@ import csv
 import fcntl
 import json
 import shlex
-import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from specvi_benchmark.cli.main import main
@@ -98,7 +98,7 @@ def test_what_to_do_next_can_be_pasted_into_a_shell(made, capsys):
 
 @pytest.mark.slow
 def test_the_picture_is_in_the_frame_of_the_evidence(made, tmp_path, capsys):
-    split = find_split("mini").select(part="test")
+    split = find_split("mini-small").select(part="test")
     candidate, shift = next(
         (c, shift)
         for c in split.candidates
@@ -112,36 +112,37 @@ def test_the_picture_is_in_the_frame_of_the_evidence(made, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_the_demo_scores_three_systems_and_finishes_at_once_when_called_again(tmp_path, capsys):
-    out = tmp_path / "demo"
-    demo(out)
+def test_the_demo_scores_every_system_on_every_track_and_is_quick_when_called_again(made, capsys):
+    capsys.readouterr()
+    demo(made)
     said = capsys.readouterr().out
-    rows = list(csv.DictReader((out / "site" / "table.csv").read_text().splitlines()))
-    macro = {row["system"]: float(row["f1"]) for row in rows if row["task"] == "macro"}
-    assert sorted(macro) == ["always-no", "always-yes", "rules"]
+    rows = list(csv.DictReader((made / "site" / "table.csv").read_text().splitlines()))
+    macro = {(row["track"], row["system"]): float(row["f1"]) for row in rows if row["task"] == "macro"}
+    split = find_split("mini-small").select(part="test")
+    systems = {"always-yes", "always-no", "metadata-only", "inverted-weak", "rules", "scripted"}
+    assert set(macro) == {(track, system) for track in split.tracks for system in systems}
 
-    split = find_split("mini").select(part="test")
-    prevalence = [
-        sum(c.truth == "YES" for c in split.select(task=task).candidates)
-        / len(split.select(task=task).candidates)
-        for task in split.tasks
-    ]
-    # Always YES has precision p and recall 1, so F1 = 2p / (1 + p); always NO finds nothing.
-    expected = sum(2 * p / (1 + p) for p in prevalence) / len(prevalence)
-    assert macro["always-yes"] == pytest.approx(expected)
-    assert macro["always-no"] == 0
-    assert macro["rules"] > macro["always-yes"]
+    for track in split.tracks:
+        chosen = split.select(track=track)
+        shares = [
+            np.mean([c.truth == "YES" for c in chosen.select(task=task).candidates]) for task in chosen.tasks
+        ]
+        # Always YES has precision p and recall 1, so F1 = 2p / (1 + p); always NO finds nothing. Every candidate
+        # passed the weak classifier, so its inversion finds nothing either.
+        expected = np.mean([2 * p / (1 + p) for p in shares])
+        assert macro[track, "always-yes"] == pytest.approx(expected)
+        assert macro[track, "always-no"] == macro[track, "inverted-weak"] == 0
+    assert macro["main", "rules"] > macro["main", "always-yes"]
 
-    assert f"{macro['rules']:.3f}" in said
     assert "SIMULATED" in said
-    for command in ("specvi inspect FILE --task cv", "specvi score ", "specvi leaderboard build "):
-        assert command in said
-    page = (out / "site" / "index.html").read_bytes()
-    logs = {path: path.read_bytes() for path in out.glob("runs/*/predictions.jsonl")}
-    assert len(logs) == 3
-
-    start = time.monotonic()
-    demo(out)
-    assert time.monotonic() - start < 20
+    for command in ("inspect FILE --task cv", "trace ", "score ", "leaderboard build "):
+        assert f"specvi {command}" in said
+    trace = (made / "trace.html").read_text()
+    assert "data:image/png;base64," in trace
+    assert "SIMULATED" in trace
+    page = (made / "site" / "index.html").read_bytes()
+    logs = {path: path.read_bytes() for path in made.glob("runs/*/predictions.jsonl")}
+    assert len(logs) == 6
+    demo(made)
     assert {path: path.read_bytes() for path in logs} == logs
-    assert (out / "site" / "index.html").read_bytes() == page
+    assert (made / "site" / "index.html").read_bytes() == page

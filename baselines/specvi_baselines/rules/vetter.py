@@ -45,7 +45,7 @@ class Rules:
         """Yield one verdict for each question, in order."""
         for question in questions:
             finding, text = explain(question)
-            yield answered(question, finding.answer, trace=said(text))
+            yield answered(question, finding.answer, traces=(said(text),))
 
 
 def explain(question: Question) -> tuple[Finding, str]:

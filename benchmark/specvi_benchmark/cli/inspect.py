@@ -18,7 +18,7 @@ from specvi_benchmark.surveys import Reading, read_spectra, read_spectrum
 from specvi_benchmark.surveys.info import in_full, in_short
 from specvi_benchmark.surveys.source import Medium
 from specvi_benchmark.tasks import Task, get_task
-from specvi_benchmark.vetting import Question, Verdict, Vetter, load_vetter
+from specvi_benchmark.vetting import AnyVetter, Question, Verdict, load_vetter
 
 app = typer.Typer(add_completion=False)
 
@@ -82,7 +82,7 @@ class Inspected:
     @property
     def evidence(self) -> str:
         """Return the vetter's last words, without the answer at their start."""
-        turns = self.verdict.trace.turns if self.verdict.trace else ()
+        turns = self.verdict.traces[-1].turns if self.verdict.traces else ()
         text = next((turn.text for turn in reversed(turns) if turn.role in ("assistant", "error")), "")
         return text.removeprefix(f"{self.answer}. ")
 
@@ -212,10 +212,10 @@ def _read(path: Path, row: int | None, medium: Medium | None, *, alone: bool) ->
 
 
 def _vet_all(
-    opened: Sequence[Opened], task: Task, vetter: Vetter, pictures: Path, save_views: Path | None
+    opened: Sequence[Opened], task: Task, vetter: AnyVetter, pictures: Path, save_views: Path | None
 ) -> list[Inspected]:
     """Ask the question of every spectrum; a fault of the vetter costs the spectrum it happened at, no more."""
-    from specvi_benchmark.runs.runner import verdicts
+    from specvi_benchmark.runs.ask import verdicts
 
     asked = {f"{one.path}#{one.row}": one for one in opened}
     questions = [

@@ -8,6 +8,7 @@ import typer
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Part
+from specvi_benchmark.tasks.task import AskedTrack
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,6 +33,10 @@ def score(
     ] = None,
     part: Annotated[Part | None, typer.Option(help="Part of the split, for a file. Default: test.")] = None,
     task: Annotated[str | None, typer.Option(help="Only this task, for a file.")] = None,
+    track: Annotated[
+        AskedTrack | None,
+        typer.Option(help="Track of the split, or all, for a file. Default: main where there are several."),
+    ] = None,
     allow_partial: Annotated[
         bool,
         typer.Option(
@@ -84,16 +89,16 @@ def score(
     if out:
         _refuse_to_overwrite(out, target)
     if is_run:
-        if part or task:
+        if part or task or track:
             raise UserError(
-                "a run folder names its own part and task",
+                "a run folder names its own part, task and track",
                 where=target,
-                got="--part or --task",
+                got="--part, --task or --track",
                 fix="leave them out; `specvi run` chooses them",
             )
         matched = match_run(target, split, allow_partial=allow_partial)
     else:
-        matched = _match_file(target, split, part or "test", task, allow_partial=allow_partial)
+        matched = _match_file(target, split, part or "test", task, track, allow_partial=allow_partial)
     asked = read_asked(
         matched,
         target if is_run else None,
@@ -152,7 +157,13 @@ def _write_more(results: "Results", beyond: "Beyond", csv: Path | None, figures:
 
 
 def _match_file(
-    path: Path, split: str | None, part: Part, task: str | None, *, allow_partial: bool
+    path: Path,
+    split: str | None,
+    part: Part,
+    task: str | None,
+    track: AskedTrack | None,
+    *,
+    allow_partial: bool,
 ) -> "MatchedPredictions":
     from specvi_benchmark.runs.evaluate import match_file
     from specvi_benchmark.runs.record import choose_split
@@ -167,7 +178,7 @@ def _match_file(
             fix="name the split: --split mini, a split folder, or an official parquet file",
         )
     key = get_task(task).key if task else None
-    chosen, _ = choose_split(split, part, key)
+    chosen, _ = choose_split(split, part, key, track)
     return match_file(path, chosen, key, allow_partial=allow_partial)
 
 

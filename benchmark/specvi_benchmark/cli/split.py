@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from specvi_benchmark.splits.manifest import Counts
+    from specvi_benchmark.splits.screening import Report
     from specvi_benchmark.splits.split import Candidate, Split
 
 app = typer.Typer(no_args_is_help=True)
@@ -22,54 +25,98 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tab
 
 @app.command()
 def build(
-    recipe: Annotated[str, typer.Argument(help="What to build: mini (SpecVI-Mini, simulated).")],
+    recipe: Annotated[
+        str, typer.Argument(help="Recipe file (YAML), or mini or mini-small (SpecVI-Mini, simulated).")
+    ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write. Default: the cache, where `mini` is found.")
+        Path | None,
+        typer.Option(help="Folder to write. Default: the cache for mini, where it is found by name."),
     ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="How many work at once. Default: one a processor.")
+    ] = None,
+    scale: Annotated[
+        float, typer.Option(min=0.001, help="Archive and counts times this: a trial of a large recipe.")
+    ] = 1.0,
 ) -> None:
-    """Build a split. SpecVI-Mini is simulated: no network is needed, and no real spectrum is in it."""
-    from specvi_benchmark.errors import UserError
-    from specvi_benchmark.splits.io import mini_folder, read_split, write_split
-    from specvi_benchmark.splits.mini import build_mini
+    """Build a split by a recipe. The same command goes on where a stopped build ended.
 
-    if recipe != "mini":
-        raise UserError("no such recipe", where="RECIPE", expected="mini", got=recipe)
-    folder = out or mini_folder()
-    if out:
-        write_split(build_mini(), out)
+    The result depends on the recipe alone: not on processes, kills or what was built before.
+    """
+    from specvi_benchmark.errors import UserError
+    from specvi_benchmark.splits.build import build_split
+    from specvi_benchmark.splits.io import NAMED, check_free, named_folder, read_split, write_split
+    from specvi_benchmark.splits.recipe import load_recipe
+    from specvi_benchmark.splits.workers import processors
+
+    chosen = load_recipe(recipe)
+    if out is None and (recipe not in NAMED or scale != 1):
+        raise UserError("no folder to write to", where="--out", expected="--out FOLDER", got="nothing")
+    with building() as report:
+        if out is None:
+            folder = named_folder(recipe, report=report)
+        else:
+            folder = out
+            check_free(out)
+            wanted = chosen if scale == 1 else chosen.scaled(scale, scale)
+            write_split(build_split(wanted, processes=processes or processors(), report=report), out)
     split = read_split(folder)
     _print_counts(split)
-    _end(folder, f"specvi run --vetter rules --split {_argument(out) if out else 'mini'}")
+    _print_report(split)
+    _end(folder, f"specvi run --vetter rules --split {_argument(out) if out else recipe}")
 
 
 @app.command()
 def verify(split: _Name, json_: _Json = False) -> None:
-    """Check a split from its files: fingerprint, counts, ids, objects apart, truths."""
+    """Check a split from its files: fingerprint, counts, balance, objects and near-duplicates apart, leaks."""
     import json
 
     from rich.console import Console
 
-    from specvi_benchmark.splits.io import find_split
+    from specvi_benchmark.splits.io import NAMED, find_split
     from specvi_benchmark.splits.verify import require, verify_split
 
     found = find_split(split)  # compares the files with split.json and refuses doubled ids
     checks = verify_split(found)
     if json_:
-        findings = [{"name": check.name, "holds": check.holds, "detail": check.detail} for check in checks]
+        findings = [
+            {"name": check.name, "holds": check.holds, "warns": check.warns, "detail": check.detail}
+            for check in checks
+        ]
         typer.echo(json.dumps({"fingerprint": found.fingerprint, "checks": findings}, indent=2))
     else:
-        console = Console(soft_wrap=True)
-        stated = split == "mini" or (Path(split) / "split.json").exists()
+        console = Console(soft_wrap=True, highlight=False)
+        stated = split in NAMED or (Path(split) / "split.json").exists()
         console.print(f"{found.name} {found.version}: {len(found.candidates)} candidates with unique ids")
         console.print(f"fingerprint {found.fingerprint}")
         console.print("holds  as split.json says" if stated else "no split.json: nothing to compare it with")
         for check in checks:
-            console.print(
-                f"{'holds' if check.holds else 'FAILS'}  {check.name}: {check.detail}", markup=False
-            )
+            console.print(f"{check.verdict}  {check.name}: {check.detail}", markup=False)
     require(checks, split)
     if not json_:
         typer.echo(f"Next: specvi split show {shlex.quote(split)}")
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="Split folder, or mini.")],
+    after: Annotated[str, typer.Argument(help="Another split.")],
+    json_: _Json = False,
+) -> None:
+    """Say what changed between two splits: candidates, truths, parts, spectra, recipe."""
+    from rich.console import Console
+
+    from specvi_benchmark.cli.split_tables import difference_lines
+    from specvi_benchmark.splits.difference import compare_splits
+    from specvi_benchmark.splits.io import find_split
+
+    found = compare_splits(find_split(before), find_split(after))
+    if json_:
+        typer.echo(found.model_dump_json(indent=2))
+        return
+    console = Console(soft_wrap=True, highlight=False)
+    for line in difference_lines(found):
+        console.print(line, markup=False)
 
 
 @app.command()
@@ -163,6 +210,34 @@ def _drawing(number: int) -> Iterator["Callable[[Candidate], bytes]"]:
             return png
 
         yield draw
+
+
+@contextmanager
+def building(console: "Console | None" = None) -> Iterator["Report"]:
+    """Give a report that shows each stage of a build as a bar."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console or Console(stderr=True), transient=True) as progress:
+        lines: dict[str, TaskID] = {}
+
+        def report(step: str, done: int, total: int) -> None:
+            if step not in lines:
+                lines[step] = progress.add_task(step, total=total)
+            progress.update(lines[step], completed=done)
+
+        yield report
+
+
+def _print_report(split: "Split") -> None:
+    from rich.console import Console
+
+    from specvi_benchmark.cli.split_tables import report_tables
+
+    console = Console(highlight=False)
+    for table in report_tables(split.report):
+        console.print(table)
 
 
 def _print_counts(split: "Split") -> None:

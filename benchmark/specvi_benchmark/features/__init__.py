@@ -7,9 +7,11 @@ from specvi_benchmark.features.line import LineMeasurement, measure_line
 from specvi_benchmark.features.line_scan import LineScan, RedshiftFit, scan_lines
 from specvi_benchmark.features.prepared import Prepared, Window, prepare
 from specvi_benchmark.features.ratio import Measurement, flux_ratio, measure_index, window_mean
+from specvi_benchmark.features.selection import SELECTION_VERSION, selection_columns, selection_features
 
 __all__ = [
     "MAX_STELLAR_REDSHIFT",
+    "SELECTION_VERSION",
     "Binned",
     "EdgeMeasurement",
     "LineMeasurement",
@@ -28,5 +30,7 @@ __all__ = [
     "measure_line",
     "prepare",
     "scan_lines",
+    "selection_columns",
+    "selection_features",
     "window_mean",
 ]

@@ -18,21 +18,29 @@ from specvi_benchmark.files import (
 )
 from specvi_benchmark.splits import Part, Split
 from specvi_benchmark.splits.io import NAMED, find_split
+from specvi_benchmark.tasks.task import AskedTrack, Track
 
 SCHEMA_VERSION: Literal[1] = 1
 RUN_FILE = "run.json"
 PREDICTIONS_FILE = "predictions.jsonl"
 TRACES_FILE = "traces.jsonl"
+VIEWS_FOLDER = "views"
+MODEL_FOLDER = "model"
+"""Folder of what was fitted for the run (`specvi run --train`), inside the run folder."""
 
 
 class SplitReference(StrictModel):
-    """Which candidates: the fingerprint of the selected part and task decides, the path helps to find them."""
+    """Which candidates: the fingerprint of the selected part, task and track decides, the path helps to find them.
+
+    ``track`` is None where every track was taken.
+    """
 
     name: str
     version: str
     path: str
     part: Part | None
     task: str | None
+    track: Track | None = None
     fingerprint: str
 
 
@@ -96,10 +104,21 @@ def refuse_other_run(known: RunRecord, asked: RunRecord, folder: Path) -> None:
 
 
 def choose_split(
-    place: str, part: Part | None = "test", task: str | None = None
+    place: str, part: Part | None = "test", task: str | None = None, track: AskedTrack | None = None
 ) -> tuple[Split, SplitReference]:
-    """Read a split by name or path, select a part and task, and return it with its reference."""
-    split = find_split(place).select(part=part, task=task)
+    """Read a split by name or path, select a part, task and track, and return it with its reference.
+
+    Without a track it is ``main`` where part and task have several and this one among them, else every
+    track; ``all`` asks for every track.
+
+    Raises
+    ------
+    UserError
+        The split has no candidate of that track.
+    """
+    asked = find_split(place).select(part=part, task=task)
+    chosen = _track(asked, track, place)
+    split = asked.select(track=chosen)
     recorded = place if place in NAMED else str(Path(place).expanduser().resolve())
     return split, SplitReference(
         name=split.name,
@@ -107,8 +126,24 @@ def choose_split(
         path=recorded,
         part=part,
         task=task,
+        track=chosen,
         fingerprint=split.fingerprint,
     )
+
+
+def _track(split: Split, asked: AskedTrack | None, place: str) -> Track | None:
+    if asked == "all" or (asked is None and ("main" not in split.tracks or len(split.tracks) == 1)):
+        return None
+    if asked is not None and asked not in split.tracks:
+        raise UserError(
+            "the split has no such track",
+            where=place,
+            expected=f"one of {', '.join(split.tracks)}, or all"
+            if split.candidates
+            else "a part and task it has",
+            got=asked,
+        )
+    return asked or "main"
 
 
 def load_split(reference: SplitReference, instead: str | None = None) -> Split:
@@ -128,7 +163,7 @@ def load_split(reference: SplitReference, instead: str | None = None) -> Split:
             where=place,
             fix="name where it is now with --split",
         )
-    split = find_split(place).select(part=reference.part, task=reference.task)
+    split = find_split(place).select(part=reference.part, task=reference.task, track=reference.track)
     if split.fingerprint != reference.fingerprint:
         raise UserError(
             "the split is not the one this run was made on",

@@ -2,24 +2,23 @@
 
 import fcntl
 import os
-import time
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import append_line, json_line, mend_log
-from specvi_benchmark.runs.predictions import Prediction, prediction_of, read_run_predictions
+from specvi_benchmark.runs.ask import ask
+from specvi_benchmark.runs.budget import Limits, Spending, costs
+from specvi_benchmark.runs.log import Entry, Log, mend
+from specvi_benchmark.runs.predictions import read_run_predictions
 from specvi_benchmark.runs.record import (
+    MODEL_FOLDER,
     PREDICTIONS_FILE,
     RUN_FILE,
     SCHEMA_VERSION,
-    TRACES_FILE,
     RunRecord,
     SplitReference,
     environment,
@@ -29,39 +28,46 @@ from specvi_benchmark.runs.record import (
 )
 from specvi_benchmark.scoring import SCORING_VERSION
 from specvi_benchmark.splits import Split
-from specvi_benchmark.traces import Trace, Turn
-from specvi_benchmark.vetting import Outcome, Question, Verdict, Vetter
+from specvi_benchmark.vetting import AnyVetter, Outcome, Question
 from specvi_benchmark.views import RENDERER_VERSION
-
-BATCH = 64  # questions a vetter gets at once; a kill costs at most one batch of a vetter that computes ahead
 
 VERSIONS: Mapping[str, int] = {"scoring_version": SCORING_VERSION, "renderer_version": RENDERER_VERSION}
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: verdicts in the log, questions in the split, and the outcomes so far."""
+    """How far a run is: verdicts in the log, questions in the split, and the outcomes so far.
+
+    ``spent_usd`` is what all verdicts in the log cost, None where a price is not known. ``stopped_by`` says
+    why the run ended with questions unasked.
+    """
 
     done: int
     total: int
     counts: Mapping[str, int]
+    spent_usd: float | None = 0.0
+    stopped_by: str | None = None
+
+
+NO_LIMITS = Limits()
 
 
 def run(
-    vetter: Vetter,
+    vetter: AnyVetter,
     spec: str,
     split: Split,
     reference: SplitReference,
     folder: Path,
     *,
     seed: int = 0,
+    limits: Limits = NO_LIMITS,
     report: Callable[[Progress], None] = lambda _: None,
 ) -> RunRecord:
     """Ask the vetter every question of the split that has no verdict yet, and log each verdict.
 
-    The folder holds ``run.json``, ``predictions.jsonl`` and ``traces.jsonl``. A run that was stopped
-    at any moment goes on: what is in the log stays, `error` rows are tried again, the last line of a
-    question counts. An exception of the vetter costs that question (outcome `error`), not the run.
+    The folder holds ``run.json``, ``predictions.jsonl``, ``traces.jsonl`` and ``views/``. A run that was
+    stopped at any moment goes on: what is in the log stays, `error` rows are tried again, the last line of
+    a question counts. An exception of the vetter costs that question (outcome `error`), not the run.
 
     Parameters
     ----------
@@ -73,13 +79,16 @@ def run(
         The run folder; made if it does not exist.
     seed
         Recorded; for vetters that draw random numbers.
+    limits
+        When to stop with questions unasked. ``ended`` of the record that is returned is then None.
     report
-        Called after every verdict.
+        Called after every verdict, and at the end.
 
     Raises
     ------
     UserError
-        The split is empty, the folder holds another run, or another process works in it.
+        The split is empty, the folder holds another run, another process works in it, the vetter can
+        answer nothing, or a limit in dollars can't be kept.
     """
     if not split.candidates:
         raise UserError(
@@ -88,44 +97,96 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with _only_process(folder):
         record = _open(vetter, spec, reference, folder, seed)
-        outcomes = {key: row.outcome for key, row in _finished(folder).items()}
-        waiting = [
-            candidate.question
-            for candidate in split.candidates
-            if outcomes.get((candidate.task.key, candidate.id), Outcome.ERROR) is Outcome.ERROR
-        ]
-        total = len(split.candidates)
-        report(Progress(len(outcomes), total, Counter(outcomes.values())))
+        state = _State(folder, split, Spending(limits, getattr(vetter, "expected_usd", 0.0)), report)
+        waiting = unanswered(split, state.outcomes)
+        state.tell()
         if waiting and record.ended is not None:  # new attempts at `error` rows reopen the run
             record = record.model_copy(update={"ended": None, "counts": None})
             write_run_record(folder, record)
-        for verdict in verdicts(vetter, waiting):
-            _log(folder, verdict)
-            outcomes[verdict.task, verdict.id] = verdict.outcome
-            report(Progress(len(outcomes), total, Counter(outcomes.values())))
-        if len(outcomes) != total:
-            raise AssertionError(f"{total - len(outcomes)} questions ended without a verdict")
+        with Log(folder) as state.log:
+            spending = state.spending
+            left = ask(vetter, waiting, state.take, spending.may_ask, give_up_at_s=spending.give_up_at_s)
+        if left:
+            state.tell(stopped_by=state.spending.stopped_by)
+            return record
+        if len(state.outcomes) != len(split.candidates):
+            raise AssertionError(
+                f"{len(split.candidates) - len(state.outcomes)} questions ended without a verdict"
+            )
         if record.ended is None:
-            counts = {outcome.value: 0 for outcome in Outcome} | Counter(outcomes.values())
+            counts = {outcome.value: state.counts[outcome] for outcome in Outcome}
             record = record.model_copy(update={"ended": _now(), "counts": counts})
             write_run_record(folder, record)
         return record
 
 
-def _open(vetter: Vetter, spec: str, reference: SplitReference, folder: Path, seed: int) -> RunRecord:
+class _State:
+    """What the log of a run says so far; takes entries, and tells how far the run is."""
+
+    log: Log
+
+    def __init__(
+        self, folder: Path, split: Split, spending: Spending, report: Callable[[Progress], None]
+    ) -> None:
+        self.total, self.spending, self.report = len(split.candidates), spending, report
+        self.outcomes = finished(folder)
+        self.counts = Counter(self.outcomes.values())
+        for cost_usd in costs(folder / PREDICTIONS_FILE):
+            spending.add(cost_usd)
+
+    def take(self, entry: Entry) -> None:
+        """Log an entry and count it."""
+        verdict = entry.verdict
+        self.log.write(entry)
+        key = verdict.task, verdict.id
+        if key in self.outcomes:
+            self.counts[self.outcomes[key]] -= 1
+        self.outcomes[key] = verdict.outcome
+        self.counts[verdict.outcome] += 1
+        try:
+            self.spending.add(verdict.cost_usd)
+        finally:
+            self.tell()
+
+    def tell(self, stopped_by: str | None = None) -> None:
+        """Report how far the run is."""
+        counts = {outcome.value: count for outcome, count in self.counts.items() if count}
+        self.report(Progress(len(self.outcomes), self.total, counts, self.spending.spent_usd, stopped_by))
+
+
+def finished(folder: Path) -> dict[tuple[str, str], Outcome]:
+    """Return the outcome of every question that has a verdict in the log."""
+    path = folder / PREDICTIONS_FILE
+    return {key: row.outcome for key, row in read_run_predictions(path).items()} if path.exists() else {}
+
+
+def unanswered(split: Split, outcomes: Mapping[tuple[str, str], Outcome]) -> list[Question]:
+    """Return the questions that have no verdict yet, or the outcome `error`."""
+    return [
+        candidate.question
+        for candidate in split.candidates
+        if outcomes.get((candidate.task.key, candidate.id), Outcome.ERROR) is Outcome.ERROR
+    ]
+
+
+def _open(vetter: AnyVetter, spec: str, reference: SplitReference, folder: Path, seed: int) -> RunRecord:
     """Start the run, or check that the one in the folder is the same and mend its logs."""
     asked = RunRecord(
         schema_version=SCHEMA_VERSION,
         vetter=spec,
         config=dict(vetter.config),
         split=reference,
-        versions=dict(VERSIONS),
+        versions={**VERSIONS, **getattr(vetter, "versions", {})},
         environment=environment(),
         seed=seed,
         started=_now(),
     )
     if not (folder / RUN_FILE).exists():
-        if strangers := sorted(path.name for path in folder.iterdir() if not path.name.startswith(".")):
+        if strangers := sorted(
+            path.name
+            for path in folder.iterdir()
+            if not path.name.startswith(".") and path.name != MODEL_FOLDER
+        ):
             raise UserError(
                 "the run folder is not empty",
                 where=folder,
@@ -140,80 +201,8 @@ def _open(vetter: Vetter, spec: str, reference: SplitReference, folder: Path, se
     if known.split != asked.split:  # the same candidates, found in another place now
         known = known.model_copy(update={"split": asked.split})
         write_run_record(folder, known)
-    mend_log(folder / PREDICTIONS_FILE)
-    mend_log(folder / TRACES_FILE)
+    mend(folder)
     return known
-
-
-def _finished(folder: Path) -> Mapping[tuple[str, str], Prediction]:
-    path = folder / PREDICTIONS_FILE
-    return read_run_predictions(path) if path.exists() else {}
-
-
-def verdicts(vetter: Vetter, questions: Sequence[Question]) -> Iterator[Verdict]:
-    """Yield exactly one verdict a question; after a fault in a batch, what is left is asked one by one.
-
-    A fault is an exception, an exit, a verdict that can't be logged or on a question that was not asked,
-    or no verdict at all. It costs the question it belongs to: outcome `error`, the reason in the trace.
-    """
-    for start in range(0, len(questions), BATCH):
-        waiting = {(q.task.key, q.id): q for q in questions[start : start + BATCH]}
-        with suppress(Exception, SystemExit):  # whose fault it is shows when each is asked alone
-            yield from _taken(vetter, waiting)
-        for question in list(waiting.values()):
-            yield from _asked_alone(vetter, question)
-
-
-def _taken(vetter: Vetter, waiting: dict[tuple[str, str], Question]) -> Iterator[Verdict]:
-    """Yield the vetter's verdicts, taking each question out of ``waiting`` as it is answered."""
-    clock = time.perf_counter()
-    for verdict in vetter.vet(list(waiting.values())):
-        if not isinstance(verdict, Verdict):
-            raise TypeError(f"a vetter yields Verdict, this one {type(verdict).__name__}")
-        timed = verdict if verdict.seconds else replace(verdict, seconds=time.perf_counter() - clock)
-        for _, record in _records(timed):
-            json_line(record)  # what can't be logged is the vetter's fault; found before the question is done
-        if waiting.pop((timed.task, timed.id), None) is None:
-            raise ValueError(f"a verdict on a question that was not asked, or twice: {timed.task} {timed.id}")
-        yield timed
-        clock = time.perf_counter()
-
-
-def _asked_alone(vetter: Vetter, question: Question) -> Iterator[Verdict]:
-    """Yield the verdict on one question, or an `error` verdict whose trace says what happened."""
-    waiting = {(question.task.key, question.id): question}
-    reason = "the vetter gave no verdict"
-    try:
-        yield from _taken(vetter, waiting)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # any fault of a vetter costs this question only
-        reason = _told(error)
-    if waiting:
-        trace = Trace(turns=(Turn(role="error", text=reason),), environment={})
-        yield Verdict(question.id, question.task.key, Outcome.ERROR, trace=trace)
-
-
-def _told(error: BaseException) -> str:
-    """Return an exception in one line, with the file and line it came from."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    said = " ".join(f"{type(error).__name__}: {error}".split())
-    line = f"{said} ({Path(place.filename).name}, line {place.lineno})"
-    return line.encode("utf-8", "backslashreplace").decode()
-
-
-def _records(verdict: Verdict) -> list[tuple[str, dict[str, Any]]]:
-    """Return what is logged of a verdict: file name and record.
-
-    The trace comes before the prediction, so that a prediction in the log always has its trace.
-    """
-    records = [(PREDICTIONS_FILE, prediction_of(verdict).model_dump(mode="json"))]
-    if verdict.trace is not None:
-        records.insert(0, (TRACES_FILE, verdict.trace.record(verdict.task, verdict.id)))
-    return records
-
-
-def _log(folder: Path, verdict: Verdict) -> None:
-    for name, record in _records(verdict):
-        append_line(folder / name, record)
 
 
 @contextmanager

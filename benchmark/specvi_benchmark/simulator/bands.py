@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from specvi_benchmark.lines import Band, all_bands
+from specvi_benchmark.simulator.lattice import remembered
 from specvi_benchmark.spectrum import FloatArray
 
 
@@ -16,7 +17,7 @@ class _Shape:
     ``extent_AA`` is the distance over which a headed band fades by e, or the width of a broad one.
     ``heads`` are further heads of the same sequence: (distance from the first, away from the sharp edge
     into the band in Å; strength relative to the first). A broad band rises and falls over ``softness_AA``,
-    around its listed wavelength if ``centred``, else from it.
+    around its listed wavelength if ``centred``, else from it, and fades by e over ``fade_AA``.
     """
 
     strength: float
@@ -24,30 +25,31 @@ class _Shape:
     heads: tuple[tuple[float, float], ...] = ()
     centred: bool = False
     softness_AA: float = 6.0
+    fade_AA: float = np.inf
 
 
 # Relative strengths and extents are set by eye to the look of the species at R ≈ 1800: they are of the
 # right order, not measured. Wavelengths and the side of the edge come from the band list.
 _SHAPES: Mapping[str, _Shape] = {
-    "TiO 4761": _Shape(0.9, 90),
-    "TiO 4954": _Shape(1.1, 110),
-    "TiO 5167": _Shape(1.2, 140),
-    "TiO 5448": _Shape(0.8, 140),
-    "TiO 5847": _Shape(0.35, 110),
-    "TiO 5862": _Shape(0.4, 120),
-    "TiO 6158": _Shape(0.9, 170),
-    "TiO 6651": _Shape(0.8, 150),
+    "TiO 4761": _Shape(0.8, 50, ((43, 0.8), (87, 0.6))),
+    "TiO 4954": _Shape(1.0, 60, ((47, 0.8), (92, 0.5))),
+    "TiO 5167": _Shape(1.1, 110, ((73, 0.4),)),
+    "TiO 5448": _Shape(0.8, 100, ((49, 0.6), (311, 0.5), (363, 0.4))),
+    "TiO 5847": _Shape(0.25, 100),
+    "TiO 5862": _Shape(0.35, 110),
+    "TiO 6158": _Shape(0.6, 65, ((29, 0.7), (57, 0.7), (95, 0.5), (130, 0.4), (165, 0.3), (321, 0.3))),
+    "TiO 6651": _Shape(0.35, 90, ((30, 0.7), (63, 0.8), (96, 0.8), (131, 0.8), (164, 0.7), (198, 0.4))),
     "TiO 7054": _Shape(1.0, 170),
     "TiO 7088": _Shape(0.6, 170),
     "TiO 7126": _Shape(0.7, 190),
     "TiO 7589": _Shape(0.7, 160, ((77, 0.6), (116, 0.4))),
-    "TiO 8432": _Shape(0.7, 140),
+    "TiO 8432": _Shape(0.6, 130, ((20, 0.5), (428, 0.9))),
     "VO 7334": _Shape(1.0, 60),
     "VO 7851": _Shape(1.3, 120),
     "CaH 6382": _Shape(0.6, 8),
-    "CaH 6750": _Shape(1.0, 250, softness_AA=40),
-    "MgH 4780": _Shape(0.4, 40),
-    "MgH 5211": _Shape(1.0, 75),
+    "CaH 6750": _Shape(0.8, 250, softness_AA=25, fade_AA=170),
+    "MgH 4780": _Shape(0.35, 60),
+    "MgH 5211": _Shape(0.6, 150),
     "C2 4383": _Shape(0.7, 30, ((12, 0.6),)),
     "C2 4737": _Shape(1.0, 32, ((22, 0.6), (39, 0.4), (52, 0.25))),
     "C2 5165": _Shape(1.2, 55, ((36, 0.5), (67, 0.25))),
@@ -99,10 +101,18 @@ def optical_depth(wavelength_AA: FloatArray, strengths: Mapping[str, float]) -> 
     Array of the wavelengths' shape; the transmission is exp(−depth).
     """
     depth = np.zeros_like(wavelength_AA)
+    for species, strength in strengths.items():
+        if strength > 0:
+            depth += strength * _unit_depth(wavelength_AA, species)
+    return depth
+
+
+@remembered
+def _unit_depth(wavelength_AA: FloatArray, species: str) -> FloatArray:
+    depth = np.zeros_like(wavelength_AA)
     for band in all_bands():
-        strength = strengths.get(band.species, 0.0)
-        if strength > 0 and band.name in _SHAPES:
-            _add(depth, wavelength_AA, band, strength)
+        if band.species == species and band.name in _SHAPES:
+            _add(depth, wavelength_AA, band, 1.0)
     return depth
 
 
@@ -111,7 +121,8 @@ def _add(depth: FloatArray, wavelength_AA: FloatArray, band: Band, strength: flo
     if band.sharp_edge is None:
         start = band.vacuum_AA - (shape.extent_AA / 2 if shape.centred else 0)
         end = band.end_AA or start + shape.extent_AA
-        depth += strength * shape.strength * _plateau(wavelength_AA, start, end, shape.softness_AA)
+        fade = np.exp(-np.clip(wavelength_AA - start, 0, None) / shape.fade_AA)
+        depth += strength * shape.strength * fade * _plateau(wavelength_AA, start, end, shape.softness_AA)
         return
     direction = 1 if band.sharp_edge == "blue" else -1
     for offset, share in ((0.0, 1.0), *shape.heads):

@@ -1,31 +1,44 @@
 """From a kind's name to a spectrum as a survey would publish it, with the truth of what was put in."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.simulator import artefacts
-from specvi_benchmark.simulator.artefacts import Rates
+from specvi_benchmark.simulator.artefacts import Rates, Visit, all_artefacts
+from specvi_benchmark.simulator.artefacts.sunlight import moonlight
 from specvi_benchmark.simulator.continuum import extinction
-from specvi_benchmark.simulator.instrument import expose, fine_grid, pixel_grid, to_pixels
+from specvi_benchmark.simulator.instrument import expose, get_instrument, middle
 from specvi_benchmark.simulator.kinds import KINDS, Kind
+from specvi_benchmark.simulator.lattice import remainder, rest_window, star_grid
 from specvi_benchmark.simulator.lines import SPEED_OF_LIGHT_KMS
 from specvi_benchmark.spectrum import BoolArray, FloatArray
 
-SIMULATOR_VERSION = 1
+SIMULATOR_VERSION = 2
 """Raised by every change that changes a simulated number."""
 
 _FASTEST_KMS = 350.0
 _TRIES = 1000
+_MOONLIT = 0.4  # share of visits with the moon up
+_DARK_DEX, _MOON_DEX = (1.6, 2.3), (-0.5, 1.0)  # log10 of the sky's electrons a pixel; of moon over dark sky
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """An object before the telescope: its light on `fine_grid` in the observed frame, dust and motion included.
+    """An object before the telescope, dust included.
 
-    ``redshift`` is the true one; ``truth`` are the parameters that were drawn.
+    Attributes
+    ----------
+    kind
+        Its name in `KINDS`.
+    flux
+        ``(8800,)`` F_λ in any unit, on `rest_AA`.
+    redshift
+        The true one.
+    truth
+        The parameters that were drawn.
     """
 
     kind: str
@@ -33,10 +46,20 @@ class Source:
     redshift: float
     truth: dict[str, Any]
 
+    @property
+    def rest_AA(self) -> FloatArray:
+        """Rest-frame vacuum wavelengths of `flux`."""
+        return rest_window(self.redshift)
+
+    @property
+    def wavelength_AA(self) -> FloatArray:
+        """Observed wavelengths of `flux`."""
+        return self.rest_AA * (1 + self.redshift)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
-    """One visit: arrays as in a Spectrum, on `pixel_grid`, and what went wrong."""
+    """One visit: arrays as in a Spectrum, on the instrument's `wavelengths`, and what went wrong."""
 
     flux: FloatArray
     ivar: FloatArray
@@ -73,8 +96,17 @@ def make_source(kind: str, rng: np.random.Generator, snr: float | None = None) -
     raise UserError(f"no {kind} can be recognised at this signal to noise", where="simulator", got=snr)
 
 
-def observe(source: Source, snr: float, rng: np.random.Generator, rates: Rates | None = None) -> Observation:
-    """Observe a source with LAMOST's grid, resolution, noise and artefacts.
+def observe(
+    source: Source,
+    snr: float,
+    rng: np.random.Generator,
+    rates: Rates | None = None,
+    instrument: str = "lamost",
+) -> Observation:
+    """Observe a source: line spread, pixels, noise and artefacts of an instrument.
+
+    Two visits in five see moonlight in their sky. The noise is drawn before anything else, so that
+    turning an artefact's dial leaves it as it was.
 
     Parameters
     ----------
@@ -86,29 +118,48 @@ def observe(source: Source, snr: float, rng: np.random.Generator, rates: Rates |
         Random numbers of this visit.
     rates
         How often things go wrong; the default rates if None.
+    instrument
+        ``lamost``, ``sdss`` or ``desi``.
 
     Returns
     -------
-    Flux in counts (a few hundred), rounded to a power of two well below the noise, so that the last bits do
-    not depend on the machine that computed them.
+    Flux in the survey's unit, rounded to a power of two well below the noise, so that the last bits do not
+    depend on the machine that computed them.
+
+    Raises
+    ------
+    UserError
+        The signal to noise is not above 0, or there is no such instrument.
     """
-    rates = rates or Rates()
-    clean, air = artefacts.through_air(to_pixels(source.flux), rng)
-    clean = clean * (10 ** rng.uniform(1.8, 3.0) / np.median(clean))
-    exposure = expose(clean, snr, float(10 ** rng.uniform(1.8, 2.7)))
-    flux = clean + rng.normal(0, 1, clean.size) * exposure.sigma
-    residue, sky = artefacts.sky_left(exposure, rates, rng)
-    hits, flagged, rays = artefacts.cosmic_rays(exposure, rates, rng)
-    flux, calibration = artefacts.miscalibrated(flux + residue + hits, rates, rng)
-    dead, lost = artefacts.dead_pixels(rates, rng)
-    mask = dead | flagged
-    step = 2.0 ** np.floor(np.log2(np.median(exposure.sigma) / 16))
-    return Observation(
-        flux=np.where(dead, 0.0, np.round(flux / step) * step),
-        ivar=np.where(mask, 0.0, _rounded(exposure.sigma**-2)),
-        mask=mask,
-        truth={"snr": snr, **air, **sky, **rays, **calibration, **lost},
+    if not 0 < snr < np.inf:
+        raise UserError("a signal to noise is above 0", where="observe", got=snr)
+    rates = rates or _usual_rates()
+    looking = get_instrument(instrument)
+    noise = rng.standard_normal(looking.wavelength_AA.size)
+    brightness, sky, moonlit, moon = rng.random(4)
+    clean = looking.see(source.flux, remainder(source.redshift))
+    clean *= 10 ** _between(looking.flux_dex, brightness) / clean.mean()
+    visit = Visit(
+        looking,
+        clean,
+        10 ** _between(_MOON_DEX, moon) * moonlight(instrument) if moonlit < _MOONLIT else None,
+        lost=np.zeros(clean.size, dtype=np.bool_),
+        flagged=np.zeros(clean.size, dtype=np.bool_),
+        truth={"snr": snr, "instrument": instrument},
     )
+    _spoil(visit, "light", rates, rng)
+    exposure = expose(looking, visit.flux, snr, float(10 ** _between(_DARK_DEX, sky)), visit.moon)
+    visit.sigma, visit.sky_unit = exposure.sigma, exposure.sky_unit
+    visit.flux += noise * visit.sigma
+    _spoil(visit, "detector", rates, rng)
+    _spoil(visit, "calibration", rates, rng)
+    return _published(visit)
+
+
+@cache
+def wavelengths(instrument: str = "lamost") -> FloatArray:
+    """Return the wavelengths (vacuum Å) of every spectrum simulated for an instrument."""
+    return get_instrument(instrument).wavelength_AA
 
 
 def _draw(kind: Kind, rng: np.random.Generator) -> Source:
@@ -117,18 +168,40 @@ def _draw(kind: Kind, rng: np.random.Generator) -> Source:
     else:
         redshift = float(rng.uniform(*kind.redshifts))
     reddening = float(min(rng.exponential(0.12), 0.8))
-    flux, truth = kind.make(fine_grid() / (1 + redshift), rng)
-    flux = flux * extinction(fine_grid(), reddening)
+    flux, truth = kind.make(rest_window(redshift), rng)
+    # Whatever the redshift, light arrives on the stars' window to within a few samples, over which dust is alike.
+    flux = flux * extinction(star_grid(), reddening)
     return Source(kind.name, flux, redshift, truth | {"redshift": redshift, "reddening_mag": reddening})
 
 
-def wavelengths() -> FloatArray:
-    """Return the wavelengths (vacuum Å) of every simulated spectrum."""
-    return pixel_grid()
+def _spoil(visit: Visit, stage: str, rates: Rates, rng: np.random.Generator) -> None:
+    for artefact in all_artefacts().values():
+        if artefact.stage == stage and rates[artefact.name] > 0:
+            artefact.spoil(visit, rates[artefact.name], rng)
+
+
+def _published(visit: Visit) -> Observation:
+    step = 2.0 ** np.floor(np.log2(middle(visit.sigma[::8]) / 16))
+    mask = visit.lost | visit.flagged
+    flux = np.rint(visit.flux / step) * step
+    ivar = _rounded(visit.sigma**-2)
+    flux[visit.lost] = 0.0
+    ivar[mask] = 0.0
+    visit.truth["dead_share"] = float(visit.lost.mean())
+    return Observation(flux, ivar, mask, visit.truth)
+
+
+@cache
+def _usual_rates() -> Rates:
+    return Rates()
+
+
+def _between(ends: tuple[float, float], share: float) -> float:
+    return ends[0] + (ends[1] - ends[0]) * float(share)
 
 
 def _rounded(values: FloatArray) -> FloatArray:
     """Round to eight significant bits."""
     mantissa, exponent = np.frexp(values)
-    rounded: FloatArray = np.ldexp(np.round(mantissa * 256) / 256, exponent)
+    rounded: FloatArray = np.ldexp(np.rint(mantissa * 256), exponent - 8)
     return rounded

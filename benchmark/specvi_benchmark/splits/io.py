@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import pyarrow as pa
@@ -29,7 +29,10 @@ from specvi_benchmark.splits.schema import (
 )
 from specvi_benchmark.splits.split import Candidate, Part, Split
 
-NAMED = frozenset({"mini"})  # splits that are found by name; a folder of that name is reached as ./mini
+if TYPE_CHECKING:
+    from specvi_benchmark.splits.screening import Report
+
+NAMED = frozenset({"mini", "mini-small"})  # built on first use; a folder of that name is reached as ./mini
 
 _ROWS_A_GROUP = 100  # 100 spectra are about 10 MB: memory stays flat, and small reads stay small
 _PART_OF_FILE = re.compile(r"(train|dev|cal|test)(?![A-Za-z0-9])")
@@ -43,7 +46,9 @@ def write_split(
     official_names: bool = False,
     replace: bool = False,
 ) -> manifest.Manifest:
-    """Write a split as one parquet file per part and task, with ``split.json``.
+    """Write a split as one parquet file per part, task and track, with ``split.json``.
+
+    The track stands in a file's name where it is not the task's own: ``test_cv_extreme.parquet``.
 
     The folder appears whole: it is written under another name and renamed, so a kill leaves either no
     folder, or the whole split. What a killed build left beside it goes with the next build of that folder.
@@ -72,7 +77,7 @@ def write_split(
         raise UserError("an empty split can't be written", where=f"split {split.name}")
     _refuse_dark([c.id for c in split.candidates if not c.spectrum.good.any()], f"split {split.name}")
     folder = folder.resolve()  # a link stays a link: what it points to is written
-    _check_free(folder, replace=replace)
+    check_free(folder, replace=replace)
     folder.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(folder)
     building = _beside(folder)
@@ -119,7 +124,7 @@ def read_split(path: Path) -> Split:
 
 
 def find_split(name_or_path: str | Path) -> Split:
-    """Return the split of that name or path; ``mini`` is built on first use.
+    """Return the split of that name or path; ``mini`` and ``mini-small`` are built on first use.
 
     Names come before paths: a folder called ``mini`` is reached as ``./mini``, or as a `Path`.
 
@@ -129,30 +134,45 @@ def find_split(name_or_path: str | Path) -> Split:
         Neither a known name nor a path.
     """
     if name_or_path in NAMED:
-        return read_split(mini_folder())
+        return read_split(named_folder(str(name_or_path)))
     path = Path(name_or_path).expanduser()
     if not path.exists():
         raise UserError(
             "no such split",
             where=name_or_path,
-            expected="`mini`, a split folder, or official parquet files",
+            expected="`mini`, `mini-small`, a split folder, or official parquet files",
             got="neither name nor path",
             fix="check the spelling; `specvi split import` makes a split of official files",
         )
     return read_split(path)
 
 
-def mini_folder() -> Path:
-    """Return the folder of SpecVI-Mini, built if it is missing or made by another recipe."""
-    from specvi_benchmark.splits.mini import NAME, RECIPE, VERSION, build_mini  # noqa: PLC0415 -- it imports the simulator, which most reads don't need
+def named_folder(name: str, *, report: "Report | None" = None) -> Path:
+    """Return the folder of a split that is known by name, built if it is missing or made by another recipe.
 
-    folder = home() / "splits" / "mini"
+    Parameters
+    ----------
+    name
+        One of `NAMED`: the name of a shipped recipe.
+    report
+        Hears how a build goes on; None keeps a line of the terminal up to date.
+    """
+    from specvi_benchmark.splits.build import build_split, recorded  # noqa: PLC0415 -- it imports the simulator, which most reads don't need
+    from specvi_benchmark.splits.progress import on_one_line  # noqa: PLC0415
+    from specvi_benchmark.splits.recipe import load_recipe  # noqa: PLC0415
+    from specvi_benchmark.splits.workers import processors  # noqa: PLC0415
+
+    recipe = load_recipe(name)
+    folder = home() / "splits" / name
     with _locked(folder):
         if (folder / manifest.FILE_NAME).exists():
             found = manifest.read_manifest(folder)
-            if (found.name, found.version, dict(found.recipe)) == (NAME, VERSION, RECIPE):
+            if dict(found.recipe) == recorded(recipe):
                 return folder
-        write_split(build_mini(), folder, replace=True)
+        told = report or on_one_line(f"Building {recipe.name}, once")
+        write_split(build_split(recipe, processes=processors(), report=told), folder, replace=True)
+        shutil.rmtree(home() / "screened", ignore_errors=True)
+        told("done,", 1, 1)
     return folder
 
 
@@ -177,7 +197,8 @@ def _read_described(folder: Path) -> Split:
             got=examples(file.name for file in unlisted),
             fix="move it out of the folder",
         )
-    split = Split(described.name, described.version, _read_files(files), described.recipe)
+    candidates = _read_files(files)
+    split = Split(described.name, described.version, candidates, described.recipe, described.report)
     claims = {"fingerprint": described.fingerprint, "count": described.counts}
     found = {"fingerprint": split.fingerprint, "count": manifest.count(split.candidates)}
     for name, claim in claims.items():
@@ -277,18 +298,19 @@ def _damage_told(path: Path) -> Iterator[None]:
 
 
 def _groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Return the candidates of each part and task, in order of first appearance."""
+    """Return the candidates of each part, task and track, in order of first appearance."""
     groups: dict[tuple[str, str], list[Candidate]] = {}
     for candidate in candidates:
-        groups.setdefault((candidate.part, candidate.task.key), []).append(candidate)
+        groups.setdefault((candidate.part, candidate.group), []).append(candidate)
     return list(groups.values())
 
 
 def _write_group(
     folder: Path, group: Sequence[Candidate], picture: Picture | None, *, official_names: bool
 ) -> str:
-    key = group[0].task.key
-    name = f"{group[0].part}_{official_suffix(key) if official_names else key}.parquet"
+    key, label = group[0].task.key, group[0].group
+    spelling = label.replace(key, official_suffix(key), 1) if official_names else label
+    name = f"{group[0].part}_{spelling}.parquet"
     path = folder / name
     # Numbers hardly repeat, so a dictionary costs time and gains nothing; labels and prompts do repeat.
     repeated = ["data_source", "prompt.list.element.content", "prompt.list.element.role", "agent_name"]
@@ -302,7 +324,8 @@ def _write_group(
     return name
 
 
-def _check_free(folder: Path, *, replace: bool) -> None:
+def check_free(folder: Path, *, replace: bool = False) -> None:
+    """Raise if a split can't be written to a folder, so that a long build need not find out at its end."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (replace and _is_split(folder)):

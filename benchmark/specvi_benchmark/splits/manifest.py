@@ -15,14 +15,17 @@ SCHEMA_VERSION = 1
 FILE_NAME = "split.json"
 
 Counts = dict[Part, dict[str, dict[Answer, int]]]
-"""Candidates by part, task key and truth."""
+"""Candidates by part, group (`Candidate.group`: task, and track where it is not the task's own) and truth."""
 
 
 _FileName = Annotated[str, Field(pattern=r"^[^/\\\x00]+\.parquet$")]  # a plain name: files lie in the folder
 
 
 class Manifest(StrictModel):
-    """The content of ``split.json``. ``files`` are the parquet files of the split, in reading order."""
+    """The content of ``split.json``. ``files`` are the parquet files of the split, in reading order.
+
+    ``report`` is what the build found out; empty where no recipe built it.
+    """
 
     schema_version: Literal[1]
     name: str
@@ -31,14 +34,15 @@ class Manifest(StrictModel):
     counts: Counts
     files: tuple[_FileName, ...]
     recipe: Mapping[str, Any]
+    report: Mapping[str, Any] = {}
 
 
 def count(candidates: Iterable[Candidate]) -> Counts:
-    """Return the candidates by part, task and truth; both truths are always named."""
-    tally = Counter((c.part, c.task.key, c.truth) for c in candidates)
+    """Return the candidates by part, group and truth; both truths are always named."""
+    tally = Counter((c.part, c.group, c.truth) for c in candidates)
     counts: Counts = {}
-    for part, task, _ in tally:
-        counts.setdefault(part, {})[task] = {truth: tally[part, task, truth] for truth in ANSWERS}
+    for part, group, _ in tally:
+        counts.setdefault(part, {})[group] = {truth: tally[part, group, truth] for truth in ANSWERS}
     return counts
 
 
@@ -52,6 +56,7 @@ def describe(split: Split, files: Iterable[str]) -> Manifest:
         counts=count(split.candidates),
         files=tuple(files),
         recipe=split.recipe,
+        report=split.report,
     )
 
 

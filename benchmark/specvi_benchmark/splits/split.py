@@ -60,20 +60,28 @@ class Candidate:
     @property
     def question(self) -> Question:
         """Return what a system may see."""
-        return Question(self.id, self.task, self.spectrum, self.redshift)
+        prompt = tuple((message.role, message.content) for message in self.prompt)
+        return Question(self.id, self.task, self.spectrum, self.redshift, prompt)
+
+    @property
+    def group(self) -> str:
+        """Return task and track as files and counts name them: ``cv`` on its own track, else ``cv_extreme``."""
+        return self.task.key if self.track == self.task.track else f"{self.task.key}_{self.track}"
 
 
 @dataclass(frozen=True)
 class Split:
     """A frozen set of candidates of one version. Ids are unique.
 
-    ``recipe`` says how it was made, in full: the same recipe gives the same fingerprint.
+    ``recipe`` says how it was made, in full: the same recipe gives the same fingerprint. ``report`` is what
+    the build found out on the way; empty for a split that was not built by a recipe.
     """
 
     name: str
     version: str
     candidates: tuple[Candidate, ...]
     recipe: Mapping[str, Any]
+    report: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         unsound = [repr(c.id) for c in self.candidates if not is_sound_id(c.id)]
@@ -108,14 +116,23 @@ class Split:
         """Return the keys of the tasks in it, in order of first appearance."""
         return tuple(dict.fromkeys(candidate.task.key for candidate in self.candidates))
 
-    def select(self, *, part: Part | None = None, task: str | None = None) -> "Split":
-        """Return the candidates of one part, one task, or both, as a split with its own fingerprint."""
+    @property
+    def tracks(self) -> tuple[Track, ...]:
+        """Return the tracks in it, in order of first appearance."""
+        return tuple(dict.fromkeys(candidate.track for candidate in self.candidates))
+
+    def select(
+        self, *, part: Part | None = None, task: str | None = None, track: Track | None = None
+    ) -> "Split":
+        """Return the candidates of a part, a task and a track, each if given, as a split of its own."""
         kept = tuple(
             c
             for c in self.candidates
-            if (part is None or c.part == part) and (task is None or c.task.key == task)
+            if (part is None or c.part == part)
+            and (task is None or c.task.key == task)
+            and (track is None or c.track == track)
         )
-        return Split(self.name, self.version, kept, self.recipe)
+        return Split(self.name, self.version, kept, self.recipe, self.report)
 
 
 def is_sound_id(text: str) -> bool:

@@ -5,30 +5,54 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from specvi_benchmark.errors import UserError, examples
+from specvi_benchmark.splits.leaks import Leak, find_leaks
+from specvi_benchmark.splits.manifest import count
+from specvi_benchmark.splits.near import ALIKE, near_duplicates
+from specvi_benchmark.splits.recipe import BALANCED, PREVALENCE
 from specvi_benchmark.splits.split import Split
+
+BALANCE = (0.45, 0.55)
+"""Share of YES in ``train`` and ``dev``; the published train set has 1681 of 3364."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding: what was checked, whether it holds, and the figures."""
+    """One finding: what was checked, whether it holds, and the figures.
+
+    ``warns``: it does not hold, and the split can be used all the same by one who knows it.
+    """
 
     name: str
     holds: bool
     detail: str
+    warns: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Return ``holds``, ``warns`` or ``FAILS``."""
+        return "holds" if self.holds else "warns" if self.warns else "FAILS"
 
 
 def verify_split(split: Split) -> tuple[Check, ...]:
-    """Check object separation, truths and decidability of a split.
+    """Check object separation, near-duplicates, truths, decidability, balance and leaks of a split.
 
-    Fingerprint, counts and unique ids are checked whenever a split is read, see `io.read_split`.
+    Nothing but the candidates is needed. Fingerprint, counts and unique ids are checked whenever a split
+    is read, see `io.read_split`.
     """
-    checks: tuple[Callable[[Split], Check], ...] = (_parts_apart, _one_truth, _both_truths, _decidable)
-    return tuple(check(split) for check in checks)
+    checks: tuple[Callable[[Split], Check], ...] = (
+        _parts_apart,
+        _no_near_duplicates,
+        _one_truth,
+        _both_truths,
+        _decidable,
+        _balanced,
+    )
+    return (*(check(split) for check in checks), *(_leak_check(leak) for leak in find_leaks(split)))
 
 
 def require(checks: tuple[Check, ...], where: object) -> None:
     """Raise one UserError that names every check that fails."""
-    failed = [check for check in checks if not check.holds]
+    failed = [check for check in checks if not check.holds and not check.warns]
     if failed:
         raise UserError(
             f"{len(failed)} of {len(checks)} checks fail",
@@ -51,6 +75,43 @@ def _parts_apart(split: Split) -> Check:
         else f"{len(parts)} objects"
     )
     return Check("parts share no object", not shared, detail)
+
+
+def _no_near_duplicates(split: Split) -> Check:
+    """No spectrum is in two parts under two names: a new reduction of one exposure has another object id."""
+    pairs = near_duplicates(split)
+    shown = examples(
+        f"{pair.first.spectrum.name or pair.first.id} in {pair.first.part} is "
+        f"{pair.second.spectrum.name or pair.second.id} in {pair.second.part} (r = {pair.correlation:.4f})"
+        for pair in pairs
+    )
+    detail = f"{len(pairs)} pairs: {shown}" if pairs else f"none with r ≥ {ALIKE}"
+    return Check("parts share no near-duplicate", not pairs, detail)
+
+
+def _balanced(split: Split) -> Check:
+    """Train and dev are balanced, test and cal hold about 17 % YES. A recipe's split must; others may differ."""
+    odd = []
+    for part, groups in count(split.candidates).items():
+        low, high = BALANCE if part in BALANCED else PREVALENCE
+        for group, truths in groups.items():
+            share = truths["YES"] / sum(truths.values())
+            if not low <= share <= high:
+                odd.append(f"{part} {group} {share:.0%} YES, not {low:.0%} to {high:.0%}")
+    detail = f"{len(odd)} groups: {examples(odd)}" if odd else "as parts should be"
+    return Check("balance", not odd, detail, warns="sets" not in split.recipe)
+
+
+def _leak_check(leak: Leak) -> Check:
+    """A probe that sees no light is at chance."""
+    found = leak.auroc
+    detail = f"AUROC {found.value:.2f} ({found.low:.2f} to {found.high:.2f}) on {leak.part}, fitted on {leak.fitted_on}"
+    return Check(
+        f"{leak.probe} at chance, {leak.track} {leak.task}",
+        not leak.above_chance,
+        detail + (", above chance" if leak.above_chance else ""),
+        warns=True,
+    )
 
 
 def _one_truth(split: Split) -> Check:

@@ -8,6 +8,8 @@ from pydantic import field_validator
 from specvi_benchmark.files import StrictModel
 
 Track = Literal["main", "cross-survey", "cross-task", "extreme"]
+AskedTrack = Literal["main", "cross-survey", "cross-task", "extreme", "all"]
+"""What a command may ask for: one track, or all of them."""
 Frame = Literal["rest", "observed"]
 Rank = Literal["primary", "secondary", "supporting"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from specvi_benchmark.compiled import compiled
 from specvi_benchmark.spectrum import BoolArray, FloatArray
-from specvi_benchmark.views.compiled import compiled
 
 HEADROOM = {"clean": 0.06, "spec-o3": 0.05}
 """Space above and below the data, as a share of the range: 0.05 is matplotlib's, as released."""

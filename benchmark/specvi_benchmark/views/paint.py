@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from specvi_benchmark.compiled import compiled
 from specvi_benchmark.spectrum import BoolArray, FloatArray
-from specvi_benchmark.views.compiled import compiled
 
 Indices = NDArray[np.uint8]
 

@@ -4,7 +4,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from specvi_benchmark.runs.record import SplitReference
     from specvi_benchmark.splits import Split
+    from specvi_benchmark.vetting import AnyVetter
 
-SPLIT = "mini"
-RULES = "rules"
-VETTERS = ("always-yes", "always-no", RULES)
+Mini = Literal["mini-small", "mini"]
+RULES, SCRIPTED = "rules", "scripted"
+VETTERS = ("always-yes", "always-no", "metadata-only", "inverted-weak", RULES, SCRIPTED)
 MARK = ".specvi-demo"
 """Lies in a run folder that the demo made: only such a run is ever replaced."""
 
@@ -26,32 +27,46 @@ app = typer.Typer()
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the runs and the page.")] = Path("specvi-demo"),
+    split: Annotated[
+        Mini, typer.Option(help="mini-small, or mini: five times the candidates, minutes longer.")
+    ] = "mini-small",
 ) -> None:
-    """Run always-yes, always-no and rules over SpecVI-Mini, score them, and write a page to OUT/site.
+    """Run the built-in systems over SpecVI-Mini, score them, and write a page to OUT/site.
+
+    They are four trivial ones, rules and scripted; OUT/trace.html shows what scripted looked at once.
 
     No network and no data needed: SpecVI-Mini is simulated, and built on first use.
     """
     from rich.console import Console
 
+    from specvi_benchmark.cli.split import building
     from specvi_benchmark.runs.record import choose_split
+    from specvi_benchmark.splits.io import named_folder
     from specvi_leaderboard.board import build_board
     from specvi_leaderboard.site.write import write_site
     from specvi_leaderboard.systems import read_systems
     from specvi_leaderboard.terminal import print_board
 
     console = Console(highlight=False)
-    with console.status("SpecVI-Mini: reading, or building on first use"):
-        split, reference = choose_split(SPLIT, "test")
+    with building(console) as report:
+        named_folder(split, report=report)
+    chosen, reference = choose_split(split, "test", track="all")
     runs = out / "runs"
-    _run_all(split, reference, runs, console)
+    _run_all(chosen, reference, runs, console)
     board = build_board(read_systems([runs / name for name in VETTERS]))
     page = write_site(board, out / "site")
     print_board(board, console)
-    _show_one(split, runs / RULES, out / "candidate.png")
-    typer.echo(f"\nWrote {page}\nOpen: {page.resolve().as_uri()}\n\nNext:")
+    _show_one(chosen, runs / RULES, out / "candidate.png")
+    shown = _write_trace(chosen, runs / SCRIPTED, out / "trace.html")
+    typer.echo(f"\nWrote {page}\nOpen: {page.resolve().as_uri()}")
+    typer.echo(
+        f"What {SCRIPTED} looked at in that candidate: {(out / 'trace.html').resolve().as_uri()}\n\nNext:"
+    )
     program = shlex.quote(_program())
     typer.echo("  # a spectrum of your own: verdict, evidence, picture")
     typer.echo(f"  {program} inspect FILE --task cv")
+    typer.echo("  # an inspection, turn by turn; --html PAGE writes it with its pictures")
+    typer.echo(f"  {program} trace {shlex.quote(str(runs / SCRIPTED))} {shlex.quote(shown)}")
     typer.echo("  # every count of one run")
     typer.echo(f"  {program} score {shlex.quote(str(runs / RULES))}")
     typer.echo("  # the page again, with runs of your own")
@@ -66,7 +81,6 @@ def _run_all(split: "Split", reference: "SplitReference", runs: Path, console: "
 
     from specvi_benchmark.errors import UserError
     from specvi_benchmark.runs.runner import Progress, run
-    from specvi_benchmark.vetting import load_vetter
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Bar(*columns, console=console, transient=True) as bar:
@@ -76,10 +90,11 @@ def _run_all(split: "Split", reference: "SplitReference", runs: Path, console: "
             def report(progress: Progress, line: TaskID = line) -> None:
                 bar.update(line, completed=progress.done)
 
-            folder, vetter = runs / name, load_vetter(name)
+            folder = runs / name
             _mark(folder)
             try:
-                run(vetter, name, split, reference, folder, report=report)
+                spec, vetter = _ready(name, reference.path, folder)
+                run(vetter, spec, split, reference, folder, report=report)
             except UserError as error:
                 if not (folder / MARK).exists() or "another process" in error.what:
                     raise
@@ -87,7 +102,21 @@ def _run_all(split: "Split", reference: "SplitReference", runs: Path, console: "
                 console.print(said, markup=False, soft_wrap=True)
                 shutil.rmtree(folder)
                 _mark(folder)
-                run(vetter, name, split, reference, folder, report=report)
+                spec, vetter = _ready(name, reference.path, folder)
+                run(vetter, spec, split, reference, folder, report=report)
+
+
+def _ready(name: str, split: str, folder: Path) -> tuple[str, "AnyVetter"]:
+    """Return spec and vetter: metadata-only is trained first, inverted-weak told the split."""
+    from specvi_benchmark.runs.fitting import fit, load_system
+    from specvi_benchmark.runs.record import MODEL_FOLDER
+
+    spec = name
+    if name == "metadata-only":
+        spec = fit(name, split, folder / MODEL_FOLDER)
+    elif name == "inverted-weak":
+        spec = f"{name}:{split}"
+    return spec, load_system(spec)
 
 
 def _mark(folder: Path) -> None:
@@ -107,9 +136,22 @@ def _show_one(split: "Split", run_folder: Path, picture: Path) -> None:
     candidate = next(c for c in split.candidates if c.truth == "YES")
     task = candidate.task
     write_bytes(picture, full_view(candidate))
-    evidence = read_traces(run_folder / TRACES_FILE)[task.key, candidate.id].turns[-1].text
+    evidence = read_traces(run_folder / TRACES_FILE)[task.key, candidate.id, 0].turns[-1].text
     typer.echo(f"\nOne simulated candidate ({picture}): {task.question} Truth: {candidate.truth}.")
     typer.echo(f"{RULES}: {evidence}")
+
+
+def _write_trace(split: "Split", run_folder: Path, page: Path) -> str:
+    """Write the inspection of the candidate of `_show_one` as a page; return its id."""
+    from dataclasses import replace
+
+    from specvi_benchmark.files import write_text
+    from specvi_benchmark.trace_page import RecordedRun, render_page
+
+    candidate = next(c for c in split.candidates if c.truth == "YES")
+    recorded = RecordedRun(run_folder).find(candidate.id, candidate.task.key)
+    write_text(page, render_page(replace(recorded, truth=candidate.truth)))
+    return candidate.id
 
 
 def _program() -> str:

@@ -30,11 +30,12 @@ def build(
 
     from specvi_leaderboard.board import build_board
     from specvi_leaderboard.site.write import write_site
-    from specvi_leaderboard.systems import read_systems
+    from specvi_leaderboard.systems import lacking, read_systems
     from specvi_leaderboard.terminal import print_board
 
     _check_date(date)
-    board = build_board(read_systems(runs, split), date)
+    entries = read_systems(runs, split)
+    board = build_board(entries, date, lacking=lacking(entries, runs[0], split))
     page = write_site(board, out)
     if json_:
         typer.echo(board.model_dump_json(indent=2))

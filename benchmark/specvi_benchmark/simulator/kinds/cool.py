@@ -11,6 +11,8 @@ from specvi_benchmark.spectrum import FloatArray
 
 Sample = tuple[FloatArray, Truth]
 
+_PURE_EXCESS = 0.65  # of an S star whose TiO is below 45 % of an M giant's
+
 
 def m_giant(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """M0 III to M7 III; the latest show emission now and then, as Miras do."""
@@ -30,9 +32,9 @@ def m_giant(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 
 def m_dwarf(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """M0 V to M6 V, without emission."""
+    """M0 V to M7 V, without emission."""
     pressure = _log_uniform(rng, 0.5, 1.2)
-    star = Cool(_warm_heavy(rng, 2950, 3900), "dwarf", float(rng.uniform(0.6, 1.3)), pressure)
+    star = Cool(_warm_heavy(rng, 2750, 3900), "dwarf", float(rng.uniform(0.6, 1.3)), pressure)
     return cool_star(wavelength_AA, star), {
         "temperature_K": star.temperature_K,
         "metals": star.metals,
@@ -59,28 +61,30 @@ def active_m_dwarf(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sampl
 
 
 def k_giant(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """G8 III to K4 III, CN from normal to strong."""
-    star = Cool(float(rng.uniform(4150, 5000)), "giant", float(rng.uniform(0.4, 1.3)))
+    """G5 III to K5 III, CN from normal to strong; a third are old and poor in metals."""
+    metals = _log_uniform(rng, 0.005, 0.3) if rng.random() < 0.33 else float(rng.uniform(0.4, 1.5))
+    star = Cool(float(rng.uniform(3900, 5300)), "giant", metals)
     carbon = float(rng.uniform(0.8, 2.0))
     truth: Truth = {"temperature_K": star.temperature_K, "metals": star.metals, "carbon": carbon}
     return cool_star(wavelength_AA, star, carbon=carbon), truth
 
 
 def k_dwarf(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """K2 V to K7 V."""
-    star = Cool(float(rng.uniform(3980, 4900)), "dwarf", float(rng.uniform(0.5, 1.3)))
+    """K0 V to K7 V; some are old and poor in metals."""
+    metals = _log_uniform(rng, 0.02, 0.4) if rng.random() < 0.2 else float(rng.uniform(0.5, 1.6))
+    star = Cool(float(rng.uniform(3980, 5300)), "dwarf", metals)
     return cool_star(wavelength_AA, star), {"temperature_K": star.temperature_K, "metals": star.metals}
 
 
 def fg_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """F and G dwarfs, metal-poor ones among them."""
-    star = Cool(float(rng.uniform(5400, 7300)), "dwarf", float(rng.uniform(0.1, 1.2)))
+    star = Cool(float(rng.uniform(5300, 7300)), "dwarf", _log_uniform(rng, 0.02, 1.6))
     return cool_star(wavelength_AA, star), {"temperature_K": star.temperature_K, "metals": star.metals}
 
 
 def barium_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
-    """A G or K giant rich in barium and strontium, with CH and CN but no C2."""
-    star = Cool(float(rng.uniform(4300, 5200)), "giant", float(rng.uniform(0.4, 1.0)))
+    """A G or K giant, or a subgiant, rich in barium and strontium, with CH and CN but no C2."""
+    star = Cool(float(rng.uniform(4300, 5900)), "giant", _log_uniform(rng, 0.1, 1.0))
     heavy = float(rng.uniform(2.5, 5))
     carbon = float(rng.uniform(1.2, 3.0))
     truth: Truth = {"temperature_K": star.temperature_K, "neutron_capture": heavy, "carbon": carbon}
@@ -89,8 +93,12 @@ def barium_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 def s_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """MS and S stars: ZrO takes the place of TiO as carbon comes near to oxygen; LaO and YO in the coolest."""
+    return _s_star(wavelength_AA, rng, float(0.1 + 0.9 * rng.beta(1, 1.8)))
+
+
+def _s_star(wavelength_AA: FloatArray, rng: np.random.Generator, excess: float) -> Sample:
+    """Return an S star: ``excess`` is 0.1 in MS stars, the commoner ones, and 1 in a pure S star."""
     giant = Cool(float(rng.uniform(3000, 3700)), "giant", float(rng.uniform(0.7, 1.2)))
-    excess = float(0.1 + 0.9 * rng.beta(1, 1.8))  # 0.1: MS, the commoner ones; 1: pure S
     zro = 0.05 + 0.5 * excess * float(rng.uniform(0.8, 1.2))
     coolness = np.clip((3400 - giant.temperature_K) / 400, 0, 1)
     depths = {"ZrO": zro, "LaO": 0.5 * excess * coolness, "YO": 0.4 * excess * coolness}
@@ -104,10 +112,10 @@ def s_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
 
 def pure_s_star(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:
     """An S star with hardly any TiO left: no astronomer calls it an M giant."""
-    while True:
-        flux, truth = s_star(wavelength_AA, rng)
-        if truth["tio_factor"] < 0.45:
-            return flux, truth
+    # The law of `s_star` beyond 0.65, by the inverse of its cumulative distribution.
+    beyond = (1 - (_PURE_EXCESS - 0.1) / 0.9) ** 1.8
+    excess = 0.1 + 0.9 * (1 - (beyond * float(rng.random())) ** (1 / 1.8))
+    return _s_star(wavelength_AA, rng, excess)
 
 
 def carbon_n(wavelength_AA: FloatArray, rng: np.random.Generator) -> Sample:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.simulator.lattice import FAR_REDSHIFT
 from specvi_benchmark.spectrum import FloatArray
 
 Truth = dict[str, Any]
@@ -43,7 +45,7 @@ class Kind:
     make
         Makes its light.
     redshifts
-        Range of cosmological redshift; None for an object of the Galaxy.
+        Range of cosmological redshift, within 0 and 5; None for an object of the Galaxy.
     decidable
         Tells whether an object with these parameters is recognisable at a signal to noise. What is not
         has no place in a split, whatever was put in.
@@ -53,3 +55,12 @@ class Kind:
     make: Maker
     redshifts: tuple[float, float] | None = None
     decidable: Decidable = _always
+
+    def __post_init__(self) -> None:
+        if self.redshifts and not 0 <= self.redshifts[0] < self.redshifts[1] <= FAR_REDSHIFT:
+            raise UserError(
+                "such redshifts cannot be simulated",
+                where=f"kind {self.name}",
+                expected=f"a range within 0 and {FAR_REDSHIFT:g}",
+                got=self.redshifts,
+            )

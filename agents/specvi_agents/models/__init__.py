@@ -1,0 +1,1 @@
+"""Models behind every backend: each turns a conversation into the next turn."""

@@ -1,0 +1,1 @@
+"""One YAML file for each instrument the simulator can look through."""

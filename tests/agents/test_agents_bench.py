@@ -1,0 +1,57 @@
+"""The agents' benchmark runs, and measures what it says."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from specvi_agents.bench.compare import Comparison, Round
+from specvi_agents.bench.own import Questions
+from specvi_agents.cli.bench_agent import app
+
+
+def test_questions_differ_and_are_made_when_asked_for():
+    questions = Questions(1000)
+    first, thirteenth = questions[0], questions[12]  # the same simulated spectrum, made another
+    assert len(questions) == 1000
+    assert (first.spectrum.flux != thirteenth.spectrum.flux).any()
+    assert [question.id for question in list(questions)[:2]] == ["q-0", "q-1"]
+
+
+def test_ratios_are_of_conversations_a_second_and_of_cpu():
+    own = {"conversations": 100, "seconds": 2.0, "cpu_seconds": 1.0}
+    other = {"conversations": 25, "seconds": 5.0, "cpu_seconds": 2.5}
+    one = Round(own, other)
+    assert one.ratio == pytest.approx(10.0)  # 50 a second against 5
+    assert one.cpu_ratio == pytest.approx(10.0)  # 10 ms against 100
+    found = Comparison((one, Round(own, None)), {})
+    assert found.median(lambda round_: round_.ratio) == pytest.approx(10.0)
+    assert Comparison((Round(own, None),), {}).median(lambda round_: round_.ratio) is None
+
+
+@pytest.mark.slow
+def test_the_command_measures_the_own_side(tmp_path):
+    result = CliRunner().invoke(app, ["--rounds", "1", "--conversations", "20", "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    (one,) = found["rounds"]
+    assert one["inspect"] is None
+    assert one["own"]["conversations"] == 20
+    assert len(one["own"]["resident_MB"]) == 10
+    assert one["own"]["bytes_written"] > 20 * 3 * 5_000  # three pictures each, and the traces
+    assert set(found["stages_ms"]) == {"drawing", "encoding", "client", "storage"}
+    assert all(value > 0 for value in found["stages_ms"].values())
+
+
+def test_a_python_without_inspect_ai_is_told():
+    if (
+        subprocess.run(
+            [sys.executable, "-c", "import inspect_ai"], capture_output=True, check=False
+        ).returncode
+        == 0
+    ):
+        pytest.skip("inspect_ai is installed here")
+    result = CliRunner().invoke(app, ["--inspect-python", sys.executable, "--rounds", "1"])
+    assert "no inspect_ai" in str(result.exception)
