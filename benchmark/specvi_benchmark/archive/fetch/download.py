@@ -53,7 +53,11 @@ class Downloader:
 
     def is_here(self, item: Item) -> bool:
         """Return whether the file has been fetched: what has its name was checked before it got it."""
-        return (self._folder / item.path).exists()
+        target = self._folder / item.path
+        if not target.exists():
+            return False
+        Partial(target).drop()  # a kill may have left the note about it
+        return True
 
     async def fetch(self, item: Item) -> Outcome:
         """Fetch one file, in as many tries as the client's politeness grants."""

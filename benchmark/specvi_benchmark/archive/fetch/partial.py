@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from pydantic import ValidationError
 
-from specvi_benchmark.files import StrictModel, durable_replace, write_json
+from specvi_benchmark.files import StrictModel, durable_replace
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
@@ -71,9 +71,9 @@ class Partial:
         validator = strong if strong.startswith('"') else headers.get("Last-Modified", "")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if total is not None and validator and headers.get("Accept-Ranges", "").lower() == "bytes":
-            write_json(
-                self._about_path, _About(address=address, validator=validator, total=total).model_dump()
-            )
+            about = _About(address=address, validator=validator, total=total)
+            # Torn by a kill it is no JSON, and the file begins anew: no need of an atomic write for each file.
+            self._about_path.write_text(about.model_dump_json(), encoding="utf-8")
         return 0, total
 
     def stream(self, start: int) -> BinaryIO:
