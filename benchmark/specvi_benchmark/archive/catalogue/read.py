@@ -48,6 +48,13 @@ def read_catalogue(path: Path, roles: Collection[str] | None = None) -> Catalogu
         table = _read_parquet(path, roles)
     else:
         table, notes = _read_with_astropy(path, form, roles)
+    if not table.column_names:
+        raise UserError(
+            "no column tells of spectra, objects or positions",
+            where=path,
+            expected="columns such as obsid, gaia_source_id, ra and dec, plate, mjd and fiberid, or file names",
+            fix="rename the columns that hold them",
+        )
     if table.num_rows == 0:
         raise UserError("the table has no rows", where=path, got=examples(table.column_names, limit=12))
     return Catalogue(str(path), form, table, roles_of(table.column_names), notes)

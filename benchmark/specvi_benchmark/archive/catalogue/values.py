@@ -12,6 +12,7 @@ from specvi_benchmark.surveys.formats._values import UNKNOWN_NUMBERS
 SAFE_INTEGER = 2**53
 """A float above it does not tell one whole number from the next: a Gaia id kept so has lost its end."""
 
+_LARGEST = str(2**63 - 1)
 WORDS_FOR_NOTHING = ("", "null", "nan", "none", "n/a", "--", "...", "masked")
 _SEXAGESIMAL = re.compile(r"^\s*([+-]?)(\d{1,3})[:\s hd]+(\d{1,2})[:\s m'′]+(\d{1,2}(?:\.\d*)?)[s\"″\s]*$")
 _DESIGNATION = re.compile(r"J(\d{2})(\d{2})(\d{2}(?:\.\d+)?)([+-])(\d{2})(\d{2})(\d{2}(?:\.\d+)?)")
@@ -62,11 +63,14 @@ def whole_numbers(column: pa.Array) -> tuple[np.ndarray, int]:
         return values, int((filled & ~good & (given != 0)).sum())
     text = pc.replace_substring_regex(pc.cast(known, pa.string()), r"^([^.]*)\.0*$", r"\1")
     text = pc.replace_substring_regex(text, r"^(?i)gaia\s*e?dr\d\s*", "")
-    digits = pc.match_substring_regex(text, r"^0*[1-9]\d{0,17}$")
-    good = np.asarray(pc.fill_null(digits, fill_value=False))
+    digits = pc.match_substring_regex(text, r"^[1-9]\d{0,18}$")
+    small = pc.or_(pc.less(pc.utf8_length(text), len(_LARGEST)), pc.less_equal(text, _LARGEST))
+    good = np.asarray(pc.fill_null(pc.and_(digits, small), fill_value=False))
     values[good] = np.asarray(pc.cast(text.filter(pa.array(good)), pa.int64()))
-    zero = np.asarray(pc.fill_null(pc.match_substring_regex(text, r"^-?0*\d?$"), fill_value=False))
-    return values, int((filled & ~good & ~zero).sum())
+    nothing = np.asarray(
+        pc.fill_null(pc.match_substring_regex(text, r"^(?:0+|-999|-9999)$"), fill_value=False)
+    )
+    return values, int((filled & ~good & ~nothing).sum())
 
 
 def degrees(column: pa.Array) -> np.ndarray:
