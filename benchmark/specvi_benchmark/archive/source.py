@@ -15,6 +15,7 @@ from specvi_benchmark.archive.labels import (
     read_set,
 )
 from specvi_benchmark.archive.store import Shard, Store, spectrum_key
+from specvi_benchmark.archive.store.shard import read_columns
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.splits.archive import Key, Record
@@ -74,6 +75,15 @@ class StoredArchive:
                 )
         return opened
 
+    def blocks_with(self, spectra: int) -> int | None:
+        """Return how many blocks hold so many spectra of the survey, None where all of them hold fewer."""
+        held = 0
+        for number, block in enumerate(self._store.blocks, start=1):
+            held += sum(shard.rows for shard in block.shards if _is_of(shard.survey, self.survey))
+            if held >= spectra:
+                return number
+        return None
+
     @property
     def identity(self) -> Mapping[str, Any]:
         """Return survey, number of spectra and a digest over all spectra and labels."""
@@ -107,6 +117,12 @@ class StoredArchive:
     def shards(self) -> int:
         """Return how many shards of the survey there are."""
         return len(self._own)
+
+    def ids(self) -> list[str]:
+        """Return the id of every spectrum of the survey, in order."""
+        store = self._store
+        paths = (store.path(store.shards[number]) for number in self._own)
+        return [id_ for path in paths for id_ in read_columns(path, ["id"]).column("id").to_pylist()]
 
     def read_shard(self, shard: int) -> Iterator[Record]:
         """Yield the spectra of one shard with their labels."""

@@ -1,5 +1,6 @@
 """The simulated archive, ingested as a survey's would be: its truth stands beside it as labels."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,8 @@ from specvi_benchmark.archive.store import spectrum_key
 from specvi_benchmark.archive.store.blocks import FileEntry
 from specvi_benchmark.archive.store.packing import Ingested
 from specvi_benchmark.archive.store.store import Store
+from specvi_benchmark.files import canonical_json
 from specvi_benchmark.splits.archive import Key, Record
-from specvi_benchmark.splits.screening import screening_name
 from specvi_benchmark.splits.simulated import SimulatedArchive
 
 LABELS = "simulated"
@@ -70,7 +71,7 @@ def ingest_simulated(
     """
     Store.create(archive)
     write_set(archive, LABELS, LabelSet(label_source="simulated", classes=tuple(sorted(simulated.classes))))
-    name = screening_name(simulated)
+    name = hashlib.sha256(canonical_json(dict(simulated.identity))).hexdigest()[:16]
     done: set[str] = set()
 
     def plan(first: int) -> Iterator[Step]:

@@ -76,7 +76,7 @@ def pack(items: Sequence[Ingested]) -> pa.Table:
         rounded.append(bool((flux[place, used] != values).any() or (ivar[place, used] != weights).any()))
     records = [_meta(item) for item in items]
     for place, record in enumerate(records):
-        light = zlib.crc32(spectra[place].wavelength_AA, zlib.crc32(flux[place]))
+        light = zlib.crc32(spectra[place].wavelength_AA.astype("<f8").tobytes(), zlib.crc32(flux[place]))
         record["checksum"] = f"{light:08x}{zlib.crc32(bad[place], zlib.crc32(ivar[place])):08x}"
         record["exponent"], record["rounded"] = exponents[place], rounded[place]
     table = pa.Table.from_pylist(records, _META)
