@@ -210,6 +210,18 @@ def test_lines_of_another_length_are_left_out_and_told(tmp_path):
     assert note.startswith("2 lines left out, of another number of cells than 3")
 
 
+def test_later_lines_may_break_what_the_first_ones_promise(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = "".join(
+        f"{101001 + number},1.5,Gaia\n" for number in range(20_000)
+    )  # more than is looked at first
+    path.write_bytes(b"obsid,snrg,note\n" + rows.encode() + b"none,bright,\xc5\n")
+    table = read_catalogue(path)
+    assert table.ids("obsid")[[0, 19_999, 20_000]].tolist() == [101001, 121000, 0]
+    assert table.table["snrg"].to_pylist()[-2:] == ["1.5", "bright"]
+    assert table.table["note"].to_pylist()[-1] == "Å"
+
+
 def test_a_list_without_names_gets_some(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(

@@ -279,3 +279,14 @@ def test_circles_outside_the_sky_are_told(text):
 def test_lists_of_sums_as_the_tools_write_them():
     text = f"{'a' * 64}  ./folder/one.fits\n{'B' * 40} *two.fits\n{'c' * 32}  three.fits\nnot a sum\n"
     assert read_sums(text) == {"one.fits": "a" * 64, "two.fits": "b" * 40, "three.fits": "c" * 32}
+
+
+def test_a_desi_circle_asks_for_pairs_that_the_release_has():
+    dr1 = set(get_scheme("desi").cone(Cone(150.1, 2.2, 0.1)))
+    edr = set(get_scheme("desi", "edr").cone(Cone(150.1, 2.2, 0.1)))
+    pixels = {name.rsplit("-", 1)[1] for name in dr1}
+    assert len(dr1) == 18 * len(pixels)
+    assert dr1 - edr == {
+        f"main-{programme}-{one}" for programme in ("dark", "bright", "backup") for one in pixels
+    }
+    assert len(list(get_scheme("desi").items(dr1))) == len(dr1)

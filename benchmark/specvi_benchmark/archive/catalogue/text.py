@@ -3,14 +3,15 @@
 import csv
 import gzip
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
 
 from specvi_benchmark.archive.catalogue.roles import roles_of
-from specvi_benchmark.archive.catalogue.values import typed
+from specvi_benchmark.archive.catalogue.values import WORDS_FOR_NOTHING, typed, without_sentinels
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.surveys.text import decoded
 
@@ -42,7 +43,7 @@ def read_text_table(
     UserError
         It is no table.
     """
-    text = decoded(head)
+    text = decoded(head[: head.rfind(b"\n") + 1] or head)  # not the beginning of a line, nor of a letter
     if text is None:
         raise UserError(
             "not a table", where=path, expected="FITS, VOTable, ECSV, MRT, parquet or text", got=head[:12]
@@ -62,8 +63,32 @@ def read_text_table(
             got=lines[0][:60],
             fix="write the table anew, for instance with astropy, as CSV or FITS",
         )
-    table, notes = _read_separated(path, separator, names, has_header=has_header, packed=packed, roles=roles)
+    playing = None if roles is None else {name for role, name in roles_of(names).items() if role in roles}
+    wanted = [name for name in names if name and (playing is None or name in playing)]
+    kinds = _kinds(lines[has_header:], separator, names, wanted)
+    layout = _Layout(separator, tuple(names), has_header=has_header, packed=packed)
+    table, notes = _read_separated(path, layout, kinds)
     return _SEPARATORS[separator], table, notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How a text table is laid out."""
+
+    separator: str
+    names: tuple[str, ...]
+    has_header: bool
+    packed: bool
+
+
+def _kinds(
+    lines: Sequence[str], separator: str, names: Sequence[str], wanted: Sequence[str]
+) -> dict[str, pa.DataType]:
+    """Return the type of each wanted column by the first lines: whole numbers, numbers, or text."""
+    rows = [row for row in csv.reader(lines, delimiter=separator) if len(row) == len(names)]
+    places = {name: place for place, name in enumerate(names)}
+    columns = {name: pa.array([row[places[name]] for row in rows], pa.string()) for name in wanted}
+    return {name: typed(column).type for name, column in columns.items()}
 
 
 def _separator(line: str) -> str:
@@ -88,47 +113,58 @@ def _names(line: str, separator: str, path: Path) -> tuple[list[str], bool]:
 
 
 def _read_separated(
-    path: Path,
-    separator: str,
-    names: Sequence[str],
-    *,
-    has_header: bool,
-    packed: bool,
-    roles: Collection[str] | None,
+    path: Path, layout: _Layout, kinds: Mapping[str, pa.DataType]
 ) -> tuple[pa.Table, tuple[str, ...]]:
-    """Read a file of any length, a block at a time; only the columns that are wanted stay in memory."""
-    playing = None if roles is None else {name for role, name in roles_of(names).items() if role in roles}
-    wanted = [name for name in names if name and (playing is None or name in playing)]
-    broken: list[str] = []
+    """Read a file of any length; only the columns of ``kinds`` stay in memory.
 
+    Where a later line breaks what the first ones promise, the column types are told from the whole table.
+    """
+    texts = dict.fromkeys(kinds, pa.string())
+    for types, encoding in ((kinds, "utf8"), (texts, "utf8"), (texts, "latin-1")):
+        broken: list[str] = []
+        try:
+            table = _parse(path, layout, types, encoding, broken)
+            break
+        except (pa.ArrowInvalid, OSError) as error:
+            told = " ".join(str(error).split())[:200]
+    else:
+        raise UserError("the table can't be read", where=path, got=told)
+    columns = {name: table.column(name).combine_chunks() for name in kinds}
+    columns = {
+        name: typed(column) if types is texts else without_sentinels(column)
+        for name, column in columns.items()
+    }
+    if not broken:
+        return pa.table(columns), ()
+    expected = len(layout.names)
+    note = f"{len(broken)} lines left out, of another number of cells than {expected}: {examples(broken)}"
+    return pa.table(columns), (note,)
+
+
+def _parse(
+    path: Path, layout: _Layout, types: Mapping[str, pa.DataType], encoding: str, broken: list[str]
+) -> pa.Table:
     def skip(row: pyarrow.csv.InvalidRow) -> str:
         broken.append(f"{row.actual_columns} cells in {row.text[:40]!r}")
         return "skip"
 
-    try:
-        with pa.input_stream(str(path), compression="gzip" if packed else None) as stream:
-            table = pyarrow.csv.read_csv(
-                stream,
-                read_options=pyarrow.csv.ReadOptions(
-                    column_names=list(names), skip_rows=1 if has_header else 0, block_size=_BLOCK
-                ),
-                parse_options=pyarrow.csv.ParseOptions(delimiter=separator, invalid_row_handler=skip),
-                convert_options=pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(wanted, pa.string()),
-                    include_columns=wanted,
-                    strings_can_be_null=False,
-                ),
-            )
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(
-            "the table can't be read", where=path, got=" ".join(str(error).split())[:200]
-        ) from None
-    columns = {name: typed(table.column(name).combine_chunks()) for name in wanted}
-    if not broken:
-        return pa.table(columns), ()
-    return pa.table(columns), (
-        f"{len(broken)} lines left out, of another number of cells than {len(names)}: {examples(broken)}",
-    )
+    with pa.input_stream(str(path), compression="gzip" if layout.packed else None) as stream:
+        return pyarrow.csv.read_csv(
+            stream,
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=list(layout.names),
+                skip_rows=int(layout.has_header),
+                block_size=_BLOCK,
+                encoding=encoding,
+            ),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=layout.separator, invalid_row_handler=skip),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict(types),
+                include_columns=list(types),
+                null_values=list(WORDS_FOR_NOTHING),
+                strings_can_be_null=False,
+            ),
+        )
 
 
 def _is_vizier(lines: Sequence[str]) -> bool:

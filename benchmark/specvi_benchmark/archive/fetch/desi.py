@@ -23,6 +23,13 @@ PRODUCTIONS = {"edr": "fuji", "dr1": "iron"}
 ZCATALOGUES = {"edr": "zcatalog/zall-pix-fuji.fits", "dr1": "zcatalog/v1/zall-pix-iron.fits"}
 SURVEYS = ("main", "sv1", "sv2", "sv3", "special", "cmx")
 PROGRAMMES = ("dark", "bright", "backup", "other")
+PAIRS = (
+    *(("main", programme) for programme in ("dark", "bright", "backup")),
+    *((survey, programme) for survey in ("sv1", "special") for programme in PROGRAMMES),
+    *((survey, programme) for survey in ("sv2", "sv3") for programme in ("dark", "bright", "backup")),
+    ("cmx", "other"),
+)
+"""Surveys and programmes that DR1 has (as its value-added catalogues list them); EDR has those without ``main``."""
 N_SIDE = 64
 """DESI files are cut by HEALPix pixels of this resolution, in nested order (0.84 square degrees each)."""
 
@@ -93,7 +100,9 @@ class Desi:
             grid.cone_search_lonlat(cone.ra_deg * u.deg, cone.dec_deg * u.deg, cone.radius_deg * u.deg)
         )
         for pixel in pixels.tolist():
-            yield from (f"{survey}-{programme}-{pixel}" for survey in SURVEYS for programme in PROGRAMMES)
+            for survey, programme in PAIRS:
+                if survey != "main" or self.release != "edr":
+                    yield f"{survey}-{programme}-{pixel}"
 
     def catalogue(self, name: str) -> Item:
         """Return the table of all spectra (``zall-pix``), tens of gigabytes."""

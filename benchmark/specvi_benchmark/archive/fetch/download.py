@@ -84,10 +84,10 @@ class Downloader:
         return Outcome(item, "failed", reason=reason)
 
     async def _attempt(self, item: Item, partial: Partial) -> Outcome:
-        sums = await self._published(item)
         for address in item.addresses:
             if not await self._receive(item, address, partial):
                 continue
+            sums = await self._published(item)
             checked = await asyncio.to_thread(verify, partial.path, item, sums)
             self._keep(item, address, partial, checked)
             return Outcome(item, "done", checked.size, note=checked.note)
