@@ -133,6 +133,17 @@ def test_only_the_columns_that_are_wanted_are_read(tmp_path):
         assert set(table.table.column_names) == {"obsid", "designation", "gaia_source_id", "ra", "dec"}
 
 
+def test_few_columns_of_a_fits_table_are_what_astropy_reads(tmp_path, shared_data):
+    path = tmp_path / "t.fits"
+    astropy_table().write(path, format="fits")
+    scaled = tmp_path / "scaled.fits"  # unsigned whole numbers are stored with TZERO
+    Table({"obsid": np.array([101001, 101002], np.uint64), "ra": [1.0, 2.0], "dec": [1.0, 2.0]}).write(scaled)
+    for one in (path, scaled, shared_data / "real/catalogs/hsd-4classification_0.9.fits"):
+        few, whole = read_catalogue(one, MATCHED), read_catalogue(one)
+        assert "obsid" in few.table.column_names
+        assert few.table.to_pydict() == whole.table.select(few.table.column_names).to_pydict()
+
+
 def test_ids_that_lost_digits_are_not_used(tmp_path):
     floats = pa.array([float(GAIA), 353301001.0, 1.5, -9999.0, float("nan"), 0.0])
     values, unusable = whole_numbers(floats)

@@ -13,7 +13,7 @@ import pytest
 from astropy.io import fits
 
 from specvi_benchmark.archive.fetch import Politeness, estimate, fetch, get_scheme
-from specvi_benchmark.archive.fetch.asked import ask
+from specvi_benchmark.archive.fetch.asked import Cone, ask
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.surveys import read_spectra
 from specvi_benchmark.surveys.sample_files import desi_spectra, lamost_coadd, sdss_spec
@@ -171,6 +171,32 @@ def test_it_begins_anew_where_the_rest_cannot_be_trusted(server, lamost_files, t
     assert get(server, tmp_path, [obsid]).done == 1
     assert kept(tmp_path, obsid).read_bytes() == content
     assert ("Range" in server.requests[1][2]) == (obstacle == "changed")
+
+
+def test_a_connection_without_bytes_is_given_up(server, lamost_files, tmp_path):
+    serve_lamost(server, lamost_files)
+    obsid = next(iter(lamost_files))
+    server.faults[api(obsid)] = ["stall"]
+    summary = get(server, tmp_path, [obsid], Politeness(1000, 1, attempts=2, first_pause_s=0.01, stall_s=0.3))
+    assert summary.done == 1
+    assert kept(tmp_path, obsid).read_bytes() == lamost_files[obsid]
+
+
+def test_a_fault_of_the_disk_is_not_blamed_on_the_server(server, lamost_files, tmp_path):
+    serve_lamost(server, lamost_files)
+    (tmp_path / "lamost/dr10_v2.0").mkdir(parents=True)
+    (tmp_path / "lamost/dr10_v2.0/spectra").write_text("a file where a folder should be")
+    with pytest.raises(OSError, match="spectra"):
+        get(server, tmp_path, list(lamost_files))
+
+
+def test_a_server_that_is_not_there_is_told(tmp_path, server):
+    address = server.address.rsplit(":", 1)[0] + ":9"
+    scheme = get_scheme("lamost", None, address)
+    summary = fetch(scheme, ask(scheme, ["353301001"]), tmp_path, Politeness(1000, 1, 2, 0.01))
+    assert "Cannot connect" in summary.reasons["353301001"]
+    with pytest.raises(UserError, match="cone search is not answered"):
+        fetch(scheme, ask(scheme, cone=Cone(1.0, 1.0, 1.0)), tmp_path, Politeness(1000, 1, 2, 0.01))
 
 
 def test_a_second_address_is_asked_where_the_first_has_no_such_file(server, lamost_files, tmp_path):

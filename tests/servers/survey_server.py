@@ -137,6 +137,15 @@ class SurveyServer:
                     self.wfile.write(body[: len(body) // 2])
                     self.close_connection = True
                     return None
+                if fault == "stall":
+                    self.send_response(200)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body[:100])
+                    self.wfile.flush()
+                    time.sleep(1)
+                    self.close_connection = True
+                    return None
                 return self.send(206 if start else 200, body, headers, close=fault == "cut")
 
             def send(self, status, body, headers=None, *, close=False, only_head=False):

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from specvi_benchmark.archive.catalogue.catalogue import Catalogue
+from specvi_benchmark.archive.catalogue.fits import read_columns
 from specvi_benchmark.archive.catalogue.roles import roles_of
 from specvi_benchmark.archive.catalogue.text import read_text_table
 from specvi_benchmark.archive.catalogue.values import without_sentinels
@@ -46,6 +47,9 @@ def read_catalogue(path: Path, roles: Collection[str] | None = None) -> Catalogu
         form, table, notes = read_text_table(path, head, packed=packed, roles=roles)
     elif form == "parquet":
         table = _read_parquet(path, roles)
+    elif form == "fits" and not packed and roles is not None:
+        few = read_columns(path, lambda names: _wanted(names, roles))
+        table, notes = (few, ()) if few is not None else _read_with_astropy(path, form, roles)
     else:
         table, notes = _read_with_astropy(path, form, roles)
     if not table.column_names:

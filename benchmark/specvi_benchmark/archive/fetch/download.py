@@ -17,6 +17,7 @@ from specvi_benchmark.archive.fetch.verify import Checked, WrongFileError, read_
 
 State = Literal["done", "absent", "failed"]
 _CHUNK = 2**18
+_NETWORK = (aiohttp.ClientError, ConnectionError, TimeoutError)
 _GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
@@ -74,10 +75,8 @@ class Downloader:
                 reason = self._client.told(error)
                 if isinstance(error, WrongFileError):
                     partial.drop()
-                if isinstance(error, OSError) and not isinstance(
-                    error, aiohttp.ClientError | ConnectionError
-                ):
-                    raise  # the disk, not the network
+                if isinstance(error, OSError) and not isinstance(error, _NETWORK):
+                    raise  # the disk
             if attempt < attempts:
                 await asyncio.sleep(self._client.politeness.pause_s(attempt))
         self._log.write(LogLine(key=item.key, state="failed", reason=reason))
