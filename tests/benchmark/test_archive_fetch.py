@@ -390,7 +390,7 @@ def test_desi_files_are_held_against_the_list_beside_them(server, tmp_path):
     ids = ["sv3-dark-26065", "sv3-dark-26065"]
     assert get(server, archive, ids, survey="desi", release="edr").done == 1
     assert server.count(path) == 2
-    assert (archive / "desi/edr/healpix/sv3/dark/260/26065/coadd-sv3-dark-26065.fits").read_bytes() == content
+    assert (archive / "desi/edr/spectra/sv3/dark/260/26065/coadd-sv3-dark-26065.fits").read_bytes() == content
     assert log_lines(archive, "desi/edr")[0]["checked"] == ["sha256sum", "structure", "identity"]
 
 

@@ -80,6 +80,15 @@ def test_failures_give_exit_code_1_and_mistakes_2(server, tmp_path, capsys):
         assert run(*wrong) == 2
 
 
+def test_an_interruption_says_how_to_go_on(monkeypatch, tmp_path, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("specvi_benchmark.archive.fetch.fetch", interrupted)
+    assert run("fetch", "lamost", "353301001", "--out", tmp_path) == 130
+    assert "the same command again" in capsys.readouterr().err
+
+
 def test_rows_of_a_papers_table_are_looked_up_in_the_surveys(server, one_file, tmp_path, capsys):
     serve(server, one_file, ["353301001", "353301003"])
     paper = tmp_path / "paper.tsv"

@@ -69,14 +69,14 @@ def one(survey, release, key):
             "edr",
             "sv3-dark-26065",
             "https://data.desi.lbl.gov/public/edr/spectro/redux/fuji/healpix/sv3/dark/260/26065/coadd-sv3-dark-26065.fits",
-            "healpix/sv3/dark/260/26065/coadd-sv3-dark-26065.fits",
+            "spectra/sv3/dark/260/26065/coadd-sv3-dark-26065.fits",
         ),
         (
             "desi",
             None,
             "main-bright-23",
             "https://data.desi.lbl.gov/public/dr1/spectro/redux/iron/healpix/main/bright/0/23/coadd-main-bright-23.fits",
-            "healpix/main/bright/0/23/coadd-main-bright-23.fits",
+            "spectra/main/bright/0/23/coadd-main-bright-23.fits",
         ),
     ],
 )

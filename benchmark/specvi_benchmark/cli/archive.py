@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from specvi_benchmark.archive.catalogue import Catalogue, Matches, Report
     from specvi_benchmark.archive.fetch import Asked, Estimate, Scheme, Summary
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 _EXIT_INCOMPLETE = 1
+_EXIT_INTERRUPTED = 130  # 128 and SIGINT, as shells have it
 _ROWS_SHOWN = 10
 
 
@@ -31,7 +32,7 @@ def _group() -> None:
 def fetch(
     survey: Annotated[str, typer.Argument(help="lamost, sdss, desi or sparcl.")],
     ids: Annotated[list[str] | None, typer.Argument(help="Ids as the survey writes them.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the archive.")] = Path("archive"),
+    out: Annotated[Path, typer.Option(help="Folder to fetch into.")] = Path("fetched"),
     id_file: Annotated[Path | None, typer.Option("--ids", help="Text file of ids, one a line.")] = None,
     table: Annotated[Path | None, typer.Option(help="Catalogue whose rows name the spectra.")] = None,
     against: Annotated[
@@ -81,18 +82,22 @@ def fetch(
         expected = fetching.estimate(scheme, asked, out, politeness, catalogues=catalogues, limit=limit)
         _print_estimate(expected, politeness.per_second, json_=json_)
         return
-    with _progress() as show:
-        summary = fetching.fetch(
-            scheme,
-            asked,
-            out,
-            politeness,
-            catalogues=catalogues,
-            sums=_sums(checksums),
-            retry_absent=retry_absent,
-            limit=limit,
-            progress=show,
-        )
+    try:
+        with _progress() as show:
+            summary = fetching.fetch(
+                scheme,
+                asked,
+                out,
+                politeness,
+                catalogues=catalogues,
+                sums=_sums(checksums),
+                retry_absent=retry_absent,
+                limit=limit,
+                progress=show,
+            )
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. Give the same command again to go on.", err=True)
+        raise typer.Exit(_EXIT_INTERRUPTED) from None
     _print_summary(summary, asked, scheme, out, json_=json_)
     if summary.failed or summary.stopped:
         raise typer.Exit(_EXIT_INCOMPLETE)
@@ -215,8 +220,8 @@ def _print_estimate(expected: "Estimate", per_second: float, *, json_: bool) -> 
     size, line = _bytes(expected.size), _bytes(ASSUMED_BYTES_PER_S)
     typer.echo(f"{expected.files} files to fetch, about {size} ({source}); {expected.already} here before")
     typer.echo(f"at least {_time(expected.seconds)}, at {per_second:g} requests and {line} a second")
-    if expected.first_address:
-        typer.echo(f"first: {expected.first_address}")
+    if expected.example:
+        typer.echo(f"for instance {expected.example}")
 
 
 def _print_summary(summary: "Summary", asked: "Asked", scheme: "Scheme", out: Path, *, json_: bool) -> None:
@@ -240,7 +245,7 @@ def _print_summary(summary: "Summary", asked: "Asked", scheme: "Scheme", out: Pa
     if summary.stopped:
         lines.append(f"Stopped: {summary.stopped}. Run the same command again later")
     lines.append(f"Wrote {folder} (log: {folder / 'fetch.jsonl'}). Acknowledge the survey: {scheme.thanks}")
-    lines.append(f"Next: specvi archive ingest {folder}")
+    lines.append(f"Next: specvi archive ingest {folder / 'spectra'} --into archive")
     _say(lines)
 
 

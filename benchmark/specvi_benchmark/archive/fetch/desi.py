@@ -77,7 +77,7 @@ class Desi:
             sums = f"redux_{self.production}_healpix_{place.replace('/', '_')}.sha256sum"
             yield Item(
                 key=f"{survey}-{programme}-{pixel}",
-                path=f"healpix/{place}/{name}",
+                path=f"spectra/{place}/{name}",
                 addresses=(f"{self._redux}/healpix/{place}/{name}",),
                 identity={"SURVEY": survey, "PROGRAM": programme, "HPXPIXEL": pixel},
                 checksums=f"{self._redux}/healpix/{place}/{sums}",

@@ -33,8 +33,8 @@ class Estimate:
         Files of the sample whose size the server told. 0: the size is the survey's usual one.
     seconds
         At least, by the rate of requests and by `ASSUMED_BYTES_PER_S`.
-    first_address
-        An example.
+    example
+        The address of one of them.
     """
 
     files: int
@@ -42,7 +42,7 @@ class Estimate:
     size: int
     sizes_told: int
     seconds: float
-    first_address: str | None
+    example: str | None
 
 
 def estimate(
