@@ -408,6 +408,7 @@ def test_without_a_list_the_checksums_inside_a_fits_file_count(server, tmp_path)
     assert get(server, archive, ["sv3-dark-26065"], survey="desi", release="edr").done == 1
     assert server.count(path) == 2
     assert log_lines(archive, "desi/edr")[0]["checked"] == ["datasum", "structure", "identity"]
+    assert log_lines(archive, "desi/edr")[0]["note"] == "no published checksum names it"
 
 
 def test_a_pixel_of_another_survey_is_refused(server, tmp_path):

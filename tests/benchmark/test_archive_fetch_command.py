@@ -14,6 +14,7 @@ import pytest
 from astropy.io import fits
 
 from specvi_benchmark.cli.main import main
+from specvi_benchmark.surveys import read_spectra
 from specvi_benchmark.surveys.sample_files import lamost_coadd
 
 SERVER = Path(__file__).resolve().parents[1] / "servers" / "survey_server.py"
@@ -112,6 +113,42 @@ def test_rows_of_a_papers_table_are_looked_up_in_the_surveys(server, one_file, t
     assert [line.split(",")[:3] for line in lines[1:]] == [["0", "0", "position"], ["2", "2", "position"]]
     assert run("match", paper, survey, "--json") == 0
     assert json.loads(capsys.readouterr().out)["unmatched_rows"][0]["row"] == 1
+
+
+@pytest.mark.slow
+def test_real_files_go_from_a_server_that_misbehaves_into_an_archive(server, shared_data, tmp_path, capsys):
+    """What is ingested in the end is what the real files hold, survey by survey."""
+    real = shared_data / "real"
+    lamost = sorted((real / "lamost").glob("dr10/spec-*.gz")) + sorted((real / "lamost").glob("dr9/*.gz"))
+    ids = [str(fits.getheader(path)["OBSID"]) for path in lamost]
+    ids, lamost = zip(*dict(zip(ids, lamost, strict=True)).items(), strict=True)
+    sdss = [path.name.split("-")[1:] for path in sorted((real / "sdss/spec_lite").glob("spec-*.fits"))]
+    sdss = ["-".join(str(int(word.removesuffix(".fits"))) for word in words) for words in sdss]
+    server.files |= {
+        f"/openapi/dr10/v2.0/lrs/spectrum/fits?obsid={obsid}": path.read_bytes()
+        for obsid, path in zip(ids, lamost, strict=True)
+    }
+    for path in (real / "sdss/spec_lite").glob("spec-*.fits"):
+        plate = path.name.split("-")[1]
+        server.files[f"/sas/dr17/sdss/spectro/redux/26/spectra/lite/{plate}/{path.name}"] = path.read_bytes()
+    coadd = "/public/dr1/spectro/redux/iron/healpix/special/dark/272/27247/coadd-special-dark-27247.fits"
+    server.files[coadd] = (real / "desi/coadd/coadd-special-dark-27247.fits").read_bytes()
+    for number, address in enumerate(list(server.files)[::3]):
+        server.faults[address] = [["flip"] if address.endswith(ids) else ["cut"], ["503 0"], ["login"]][
+            number % 3
+        ]
+    base = ("--server", server.address, "--rate", 1000, "--out", tmp_path / "fetched")
+    assert run("fetch", "lamost", *ids, *base) == 0
+    assert run("fetch", "sdss", *sdss, *base) == 0
+    assert run("fetch", "desi", "special-dark-27247", *base) == 0
+    folders = [folder / "spectra" for folder in sorted((tmp_path / "fetched").glob("*/*"))]
+    assert len(folders) == 3
+    capsys.readouterr()
+    assert run("ingest", *folders, "--into", tmp_path / "archive", "--processes", 1, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    targets = len(read_spectra(real / "desi/coadd/coadd-special-dark-27247.fits").spectra)
+    assert told["refused"] == {}
+    assert told["in_archive"] == len(ids) + len(sdss) + targets
 
 
 @pytest.mark.slow

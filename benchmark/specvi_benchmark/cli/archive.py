@@ -176,13 +176,13 @@ def _matched(table: Path, known: Path, radius: float) -> "tuple[Catalogue, Catal
     return wanted, there, matches, report(matches, wanted, there)
 
 
-def _sums(path: Path | None) -> dict[str, str]:
+def _sums(path: Path | None) -> dict[str, str] | None:
     """Read a list of checksums."""
     from specvi_benchmark.archive.fetch.verify import read_sums
     from specvi_benchmark.files import read_text
 
     if path is None:
-        return {}
+        return None
     found = read_sums(read_text(path))
     if not found:
         raise UserError("no checksums in the file", where=path, expected="lines of a hex sum and a file name")

@@ -50,7 +50,7 @@ class Downloader:
         self._client = client
         self._folder = folder
         self._log = log
-        self._sums = dict(sums or {})
+        self._sums = sums
 
     def is_here(self, item: Item) -> bool:
         """Return whether the file has been fetched: what has its name was checked before it got it."""
@@ -150,12 +150,13 @@ class Downloader:
             self._client.gate(address).shut(wait_s)
         raise AgainError(told)
 
-    async def _published(self, item: Item) -> Mapping[str, str]:
-        """Return the known checksums, with those of the list that the survey keeps beside the file."""
+    async def _published(self, item: Item) -> Mapping[str, str] | None:
+        """Return the known checksums, with those of the list that the survey keeps beside the file; None without any."""
         if item.checksums is None:
             return self._sums
         async with self._client.ask(item.checksums) as response:
             if response.status in _GONE:
-                return self._sums
+                return self._sums or {}
             self._raise_for(response, item.checksums)
-            return {**read_sums((await response.read()).decode("utf-8", "replace")), **self._sums}
+            beside = read_sums((await response.read()).decode("utf-8", "replace"))
+            return {**beside, **(self._sums or {})}

@@ -60,7 +60,7 @@ def verify(path: Path, item: Item, sums: Mapping[str, str] | None = None) -> Che
     item
         What was asked for.
     sums
-        Published checksums by file name: MD5, SHA-1 or SHA-256, told by their length.
+        Published checksums by file name: MD5, SHA-1 or SHA-256, told by their length. None where none are published.
 
     Raises
     ------
@@ -76,19 +76,20 @@ def verify(path: Path, item: Item, sums: Mapping[str, str] | None = None) -> Che
         if digests[kind] != published.lower():
             raise WrongFileError(f"its {kind} sum is not the published one")
         by.append(f"{kind}sum")
-    looks_like_page(path)
-    note = None
+    _refuse_page(path)
+    # Where there are sums, a file that they leave out is told: nobody should think that it was held against one.
+    note = None if published or sums is None else "no published checksum names it"
     if item.kind == "fits":
         by += _check_spectra(path, item)
     elif item.kind == "table":
         by += _check_table(path)
     else:
-        note = _check_records(path, item)
+        note = _check_records(path, item) or note
         by += ["structure", "identity"]
     return Checked(path.stat().st_size, digests["sha256"], tuple(by), note)
 
 
-def looks_like_page(path: Path) -> None:
+def _refuse_page(path: Path) -> None:
     """Refuse a web page, as servers send in place of a file: a login, an error, a notice."""
     with path.open("rb") as stream:
         head = stream.read(512).lstrip().lower()
