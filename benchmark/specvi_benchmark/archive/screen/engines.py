@@ -4,6 +4,7 @@ On a cluster every machine must see the archive and the folder of results under 
 package installed.
 """
 
+import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -96,6 +97,7 @@ def _ray(processes: int, address: str | None) -> Iterator[Pool]:
         ray.init(num_cpus=processes, include_dashboard=False, log_to_driver=False, logging_level="error")
     else:
         ray.init(address=address, log_to_driver=False, logging_level="error")
+    logging.getLogger("ray.data").setLevel(logging.WARNING)
     try:
         ray.data.DataContext.get_current().enable_progress_bars = False
         yield _RayPool(ray.data)
