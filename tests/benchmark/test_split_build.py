@@ -145,17 +145,17 @@ def test_two_processes_write_the_same_bytes_as_one(built, tmp_path):
 def test_a_screening_is_taken_up_where_it_was_left(built, tmp_path):
     _, work = built
     archive = open_archive(toy())
-    (done,) = work.iterdir()
-    assert done.name == screening_name(archive)
-    files = {path: path.stat().st_mtime_ns for path in done.iterdir()}
-    before = content(done)
+    names = [f"{screening_name(archive, shard)}.parquet" for shard in range(archive.shards)]
+    assert sorted(names) == sorted(path.name for path in work.iterdir())
+    files = {path: path.stat().st_mtime_ns for path in work.iterdir()}
+    before = content(work)
     lost = sorted(files)[1]
     lost.unlink()
     heard = []
     with workers(1) as pool:
-        screen(archive, done, pool, lambda *said: heard.append(said))
+        screen(archive, work, pool, lambda *said: heard.append(said))
     assert [number for _, number, _ in heard] == [len(files) - 1, len(files)]
-    assert content(done) == before
+    assert content(work) == before
     kept = [path for path in files if path.stat().st_mtime_ns == files[path]]
     assert len(kept) == len(files) - 1
 
@@ -186,3 +186,18 @@ def test_an_error_in_a_worker_is_raised_here():
         list(pool.map(float, ["1", "x", "2"]))
     with workers(2) as pool:
         assert list(pool.map(float, ["1", "2", "3"])) == [1.0, 2.0, 3.0]
+
+
+def test_work_is_taken_as_it_is_done_and_not_before():
+    taken = []
+
+    def numbers():
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    with workers(2) as pool:
+        results = pool.map(str, numbers())
+        assert [next(results) for _ in range(10)] == [str(number) for number in range(10)]
+        assert len(taken) <= 10 + 4 * 2 + 1
+        assert list(results) == [str(number) for number in range(10, 100)]
