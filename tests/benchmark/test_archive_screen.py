@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import shutil
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -109,7 +112,7 @@ def test_scores_stand_in_the_order_of_the_archive(archive, screened):
     assert (done.spectra, done.new) == (1200, 1200)
     scores = pq.read_table(out / "scores.parquet")
     stored = StoredArchive.open(archive, labels="simulated")
-    assert scores.column("id").to_pylist() == stored.ids()
+    assert scores.column("id").to_pylist() == stored.ids().to_pylist()
     assert done.accepted["cv"] == int((np.asarray(scores.column("score_cv")) > 0.8).sum())
     known = scores.column("known_as").to_pylist()
     above = np.asarray(scores.column("score_cv")) > 0.8
@@ -193,7 +196,9 @@ def known_by(path, **rows):
 
 def test_labels_of_a_table_reach_every_visit_of_an_object(archive, tmp_path):
     stored = StoredArchive.open(archive, labels="simulated")
-    truth = dict(zip(stored.ids(), (r for s in range(3) for r in stored.read_shard(s)), strict=True))
+    truth = dict(
+        zip(stored.ids().to_pylist(), (r for s in range(3) for r in stored.read_shard(s)), strict=True)
+    )
     chosen = [id_ for id_, record in truth.items() if "cv-polar" in record.known_as][:5]
     table = known_by(tmp_path / "t.csv", **dict.fromkeys([*chosen, "lamost:DR99:5"], "polar;cv"))
     done = label_archive(archive, "catalogue", "A paper (2020)", read_known(table))
@@ -204,7 +209,9 @@ def test_labels_of_a_table_reach_every_visit_of_an_object(archive, tmp_path):
     assert mine.classes == {"polar", "cv"}
     objects = {truth[id_].object_id for id_ in chosen}
     groups = {}
-    for id_, record in zip(mine.ids(), (r for s in range(3) for r in mine.read_shard(s)), strict=True):
+    for id_, record in zip(
+        mine.ids().to_pylist(), (r for s in range(3) for r in mine.read_shard(s)), strict=True
+    ):
         expected = {"polar", "cv"} if truth[id_].object_id in objects else set()
         assert record.known_as == expected
         assert record.random == (id_ not in chosen)
@@ -248,6 +255,26 @@ def test_a_table_without_its_columns_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("id,known_as,random\nx,cv,perhaps\n")
     with pytest.raises(UserError, match="neither true nor false"):
         read_known(tmp_path / "t.csv")
+
+
+@pytest.mark.slow
+def test_a_killed_screening_goes_on_and_writes_the_same(archive, screened, tmp_path):
+    recipe, sky, out = tmp_path / "toy.yaml", tmp_path / "sky", tmp_path / "out"
+    recipe.write_text(yaml.safe_dump(toy().model_dump(mode="json"), sort_keys=False))
+    shutil.copytree(archive, sky, ignore=shutil.ignore_patterns("screened"))
+    program = "from specvi_benchmark.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "archive", "screen", str(sky), "--recipe", str(recipe)]
+    command += ["--out", str(out), "--processes", "2"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    for reached in (1, 2):
+        process = subprocess.Popen(command, **quiet)
+        while len(list((sky / "screened").glob("*.parquet"))) < reached:
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+    subprocess.run(command, check=True, **quiet)
+    assert content(out) == content(screened[0])
 
 
 @pytest.mark.slow

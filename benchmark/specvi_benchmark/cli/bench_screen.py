@@ -61,7 +61,7 @@ def _table(made: "SimulatedCost", costs: "list[ScreenCost]") -> "Table":
         f"{SURVEY:,} spectra would take {hours:.1f} core hours and {SURVEY * stored / 1e9:,.0f} GB"
     )
     if len(costs) > 1:
-        first = costs[0]
+        first = costs[-2]
         growth = (last.peak_mb - first.peak_mb) / (last.spectra - first.spectra) * 1e6
         peak = (last.peak_mb + growth * (SURVEY - last.spectra) / 1e6) / 1e3
         caption += f"; memory grows by {growth:,.0f} MB a million spectra, to {peak:.1f} GB"

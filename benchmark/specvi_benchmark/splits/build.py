@@ -1,5 +1,6 @@
 """Builds a split from a recipe: screens the archive, trains the weak classifier, chooses, reads, reports."""
 
+import heapq
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -125,11 +126,11 @@ def _sample(screened: Screened, recipe: Recipe, task: TaskKey, labels: Labels) -
     good = usable(screened, _quality_of(recipe, task)) & screened.decidable
 
     def some(rows: BoolArray, number: int) -> np.ndarray:
-        lots = {
-            int(row): draw(f"{recipe.seed} sample {task} {tuple(screened.keys[int(row)])}")
-            for row in np.flatnonzero(rows)
-        }
-        return np.array(sorted(lots, key=lots.__getitem__)[:number], dtype=np.intp)
+        def lot(row: int) -> int:
+            return draw(f"{recipe.seed} sample {task} {tuple(screened.keys[row])}")
+
+        drawn = heapq.nsmallest(number, map(int, np.flatnonzero(rows)), key=lot)
+        return np.array(drawn, dtype=np.intp)
 
     positives = some(labels.of("YES") & good, settings.positives)
     others = labels.of("NO") & good & screened.random

@@ -12,7 +12,7 @@ from the same archive finds them.
 
 import csv
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -212,7 +212,7 @@ def _write(
 
 
 def _write_scores(
-    path: Path, screened: Screened, ids: Sequence[str], scores: Mapping[TaskKey, FloatArray]
+    path: Path, screened: Screened, ids: pa.ChunkedArray, scores: Mapping[TaskKey, FloatArray]
 ) -> None:
     fields = [("id", pa.string()), ("object_id", pa.string()), ("snr", pa.float32())]
     fields += [("bad_fraction", pa.float32()), ("known_as", pa.list_(pa.string()))]
@@ -221,7 +221,7 @@ def _write_scores(
         for first in range(0, len(ids), _ROWS):
             part = slice(first, first + _ROWS)
             columns = {
-                "id": ids[part],
+                "id": ids.slice(first, _ROWS),
                 "object_id": screened.object_id[part],
                 "snr": pa.array(screened.snr[part].astype(np.float32), from_pandas=True),
                 "bad_fraction": screened.bad_fraction[part].astype(np.float32),
@@ -232,14 +232,14 @@ def _write_scores(
 
 
 def _candidates(
-    task: TaskKey, screened: Screened, ids: Sequence[str], scores: FloatArray, found: np.ndarray
+    task: TaskKey, screened: Screened, ids: pa.ChunkedArray, scores: FloatArray, found: np.ndarray
 ) -> list[tuple[object, ...]]:
     rows = np.flatnonzero(found)
     best = rows[np.argsort(-scores[rows], kind="stable")].tolist()
     return [
         (
             task,
-            ids[row],
+            ids[row].as_py(),
             f"{scores[row]:.6f}",
             "" if np.isnan(screened.snr[row]) else f"{screened.snr[row]:.2f}",
             screened.object_id[row],
