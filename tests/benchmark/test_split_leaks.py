@@ -124,7 +124,7 @@ def test_a_new_reduction_in_another_part_is_found_whatever_it_is_called():
 
 def test_a_question_holds_neither_truth_nor_score():
     question = made().candidates[0].question
-    assert set(Question.__slots__) == {"id", "task", "spectrum", "redshift"}
+    assert set(Question.__slots__) == {"id", "task", "spectrum", "redshift", "prompt"}
     assert "weak_score" not in repr(question.spectrum)
 
 
