@@ -95,8 +95,8 @@ def test_on_mini():
 @pytest.mark.slow
 @pytest.mark.parametrize(("setting", "snr"), [("As stored", None), ("S/N 10", 10)])
 def test_on_the_library(shared_data, setting, snr):
-    shared, baseline = module("conftest"), module("test_rules_library")
-    observe = shared.as_lamost._get_wrapped_function()()
+    helpers, baseline = vars(module("conftest")), module("test_rules_library")
+    observe = helpers["as_lamost"]._get_wrapped_function()()
     rng = np.random.default_rng(0)
     ours = {task: Counter() for task in TASK_KEYS}
     for row in csv.DictReader((shared_data / "library/labels.csv").read_text().splitlines()):
@@ -105,7 +105,7 @@ def test_on_the_library(shared_data, setting, snr):
         redshifts = {"GAL": (0.03, 0.1), "QSO": (0.1, 0.3, 0.6, 1.2, 2.2, 3.2)}.get(row["class_key"], (0.0,))
         for redshift in redshifts:
             path = shared_data / "library" / row["file"]
-            spectrum = shared.library_spectrum(path, row["wavelength"].split()[0], redshift)
+            spectrum = helpers["library_spectrum"](path, row["wavelength"].split()[0], redshift)
             if snr:
                 spectrum = observe(spectrum, snr, rng, velocity_kms=60 * rng.normal())
             for task in TASK_KEYS:

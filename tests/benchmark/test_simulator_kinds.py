@@ -235,7 +235,7 @@ def test_helium_white_dwarfs_have_no_hydrogen():
 # --- observation ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     kind=st.sampled_from(sorted(KINDS)), seed=st.integers(0, 10**6), snr=st.floats(1.5, 150),
     dead=st.floats(0, 1), blue=st.floats(0, 1),
