@@ -5,7 +5,8 @@ path and the httpx client around aiohttp build every URL, header and option anew
 that an inspection does in the event loop (figures in docs/models.md).
 """
 
-from urllib.parse import urlsplit
+import json
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -35,7 +36,7 @@ class Connection:
     """
 
     def __init__(self, base_url: str, key: str, *, connections: int, timeout_s: float) -> None:
-        self._key = key.encode()
+        self._secrets = spellings(key)
         self._timeout_s = timeout_s
         self._url = f"{base_url}/chat/completions"
         self._proxy = proxy_of(base_url)
@@ -83,9 +84,18 @@ class Connection:
         return self._clean(f"{type(error).__name__}: {error}".encode()).decode()
 
     def _clean(self, content: bytes) -> bytes:
-        if len(self._key) >= LEAST_SECRET and self._key in content:
-            return content.replace(self._key, b"[key]")
+        for secret in self._secrets:
+            if secret in content:
+                content = content.replace(secret, b"[key]")
         return content
+
+
+def spellings(key: str) -> tuple[bytes, ...]:
+    """Return a key as it may stand in an answer: bare, and as JSON and URLs write it; none of a placeholder."""
+    if len(key) < LEAST_SECRET:
+        return ()
+    in_json = json.dumps(key)[1:-1]
+    return tuple({text.encode() for text in (key, in_json, in_json.replace("/", "\\/"), quote(key, safe=""))})
 
 
 def proxy_of(url: str) -> str | None:

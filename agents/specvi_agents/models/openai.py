@@ -13,6 +13,7 @@ from specvi_agents.models.connection import Connection
 from specvi_agents.models.faults import Declined, Passing, fault_of, unusable
 from specvi_agents.models.limiter import Limiter
 from specvi_agents.models.openai_options import ServerOptions
+from specvi_agents.models.prices import Usage
 from specvi_agents.models.server_check import find_form
 from specvi_agents.models.wire import Body, Form, Malformed, read_reply, reasoning_field_of, request_body
 from specvi_agents.options import AgentOptions, Sampling
@@ -78,7 +79,7 @@ class OpenAIModel:
             answer = await self._answer(body, sample)
         except Declined as fault:
             if fault.stop is not None:
-                return Reply("", stop=fault.stop, cost_usd=self._cost({}))
+                return Reply("", stop=fault.stop, cost_usd=None if self._options.price is None else 0.0)
             if not self._limiter.ever_glad:
                 raise unusable("the model's server refuses the first question", str(fault)) from None
             raise ModelError(str(fault)) from None
@@ -96,7 +97,7 @@ class OpenAIModel:
         if connection is not None:
             await connection.close()
 
-    def _cost(self, usage: Mapping[str, Any]) -> float | None:
+    def _cost(self, usage: Usage | None) -> float | None:
         return None if self._options.price is None else self._options.price.of(usage)
 
     async def _looked_at(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from specvi_agents.messages import Message, Picture, Reply, StopReason, ToolCall
+from specvi_agents.models.prices import Usage, read_usage
 from specvi_agents.models.probability import p_yes_of
 from specvi_benchmark.views.tool import TOOL_SCHEMA
 
@@ -137,7 +138,7 @@ def _sendable(arguments: str) -> str:
     return arguments if isinstance(value, dict) else json.dumps({"not_json": arguments})
 
 
-def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None] = lambda _: None) -> Reply:
+def read_reply(answer: Any, cost_of: Callable[[Usage | None], float | None] = lambda _: None) -> Reply:
     """Read a chat completion.
 
     Parameters
@@ -145,7 +146,7 @@ def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None]
     answer
         The parsed body of the answer.
     cost_of
-        Usage → dollars, or None.
+        Tokens as counted (None: they were not) → dollars, or None.
 
     Raises
     ------
@@ -158,8 +159,7 @@ def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None]
         calls = _calls(message.get("tool_calls") or ())
         text = _text(message.get("content"))
         finish = choice.get("finish_reason")
-        usage = answer.get("usage") or {}
-        tokens_in, tokens_out = (int(usage.get(f"{name}_tokens") or 0) for name in ("prompt", "completion"))
+        usage = read_usage(answer.get("usage"))
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise Malformed(f"no chat completion ({type(error).__name__}: {error})") from None
     if finish == "error":
@@ -170,8 +170,8 @@ def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None]
         stop=_STOPS.get(finish, "stop") if isinstance(finish, str) else "stop",
         reasoning=next((found for name in REASONING_FIELDS if (found := _said(message, name))), None),
         refusal=_said(message, "refusal"),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
+        tokens_in=usage.tokens_in if usage else 0,
+        tokens_out=usage.tokens_out if usage else 0,
         cost_usd=cost_of(usage),
         p_yes=p_yes_of(choice.get("logprobs")),
     )
