@@ -1,6 +1,5 @@
 """The chat-completions format: messages → request bytes, and a server's answer → `Reply`. No network."""
 
-import base64
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -56,14 +55,14 @@ class Body:
     """
 
     outline: bytes
-    pictures: Mapping[str, bytes]
+    pictures: Mapping[str, Picture]
 
     def encoded(self) -> bytes:
         """Return the bytes to send: the outline with every picture put in as a data URI."""
         parts = _PICTURE.split(self.outline)  # text, hash, text, hash, …, text
         for place in range(1, len(parts), 2):
-            png = self.pictures[parts[place].decode()]
-            parts[place] = b'"url":"data:image/png;base64,' + base64.b64encode(png) + b'"'
+            picture = self.pictures[parts[place].decode()]
+            parts[place] = b'"url":"data:image/png;base64,%b"' % picture.base64
         return b"".join(parts)
 
 
@@ -72,9 +71,7 @@ def request_body(messages: Sequence[Message], fields: Mapping[str, Any], form: F
     value = {**fields, "messages": _written(messages, form)}
     if tools:
         value["tools"] = [TOOL_SCHEMA]
-    pictures = {
-        picture.record.png_sha256: picture.png for message in messages for picture in message.pictures
-    }
+    pictures = {picture.record.png_sha256: picture for message in messages for picture in message.pictures}
     # In the order given: a chat template prints the tool's schema as it comes, and sorted keys would show the
     # model another prompt than the one it was trained on.
     return Body(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), pictures)
