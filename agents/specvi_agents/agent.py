@@ -36,7 +36,8 @@ class AgentVetter:
         if hasattr(model, "in_flight"):
             self.in_flight: int = model.in_flight
         if hasattr(model, "expected_usd"):
-            self.expected_usd: float | None = model.expected_usd
+            each: float | None = model.expected_usd
+            self.expected_usd = None if each is None else each * self._options.votes
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -73,7 +74,8 @@ class AgentVetter:
         else:
             verdict = environment.finish(reply.text, ended, refusal=reply.refusal)
             verdict = replace(verdict, p_yes=None if verdict.answer is None else reply.p_yes)
-        trace = record.trace(environment.settings, sample)
+        found = {"sent_as": dict(sent_as)} if (sent_as := getattr(self._model, "sent_as", None)) else {}
+        trace = record.trace({**environment.settings, **found}, sample)
         return replace(record.priced(verdict), traces=(trace,))
 
     async def _converse(

@@ -360,6 +360,8 @@ def test_what_a_model_says_of_itself_is_handed_on():
     model.in_flight, model.expected_usd = 7, None
     vetter = AgentVetter(model)
     assert (vetter.in_flight, vetter.expected_usd) == (7, None)
+    model.expected_usd = 0.25
+    assert AgentVetter(model, AgentOptions(votes=3)).expected_usd == 0.75
 
 
 def test_options_are_read_in_one_place():

@@ -78,6 +78,8 @@ def test_no_misbehaviour_costs_a_candidate(tmp_path, make_split):
     assert len(faults) >= 10, server.counts
     traces = read_traces(tmp_path / "run" / "traces.jsonl").values()
     assert {turn.reasoning for trace in traces for turn in trace.turns if turn.tool_calls} == {"look"}
+    found = {"tool_pictures": False, "reasoning_field": "reasoning_content"}
+    assert [trace.environment["sent_as"] for trace in traces] == [found] * 60
 
 
 def test_requests_are_what_a_server_expects(tmp_path, make_split):

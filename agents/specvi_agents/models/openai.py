@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from specvi_agents.agent import AgentVetter
@@ -61,6 +61,11 @@ class OpenAIModel:
     def config(self) -> Mapping[str, Any]:
         """Return what changes a reply."""
         return self._config
+
+    @property
+    def sent_as(self) -> Mapping[str, Any]:
+        """Return how conversations are written for this server, as far as it is known by now."""
+        return asdict(self._form)
 
     async def reply(self, messages: Sequence[Message], *, tools: bool, sample: int) -> Reply:
         """Return the next turn; see `Model`. The first call looks at the server before it asks.
@@ -188,7 +193,4 @@ def create(argument: str | None, options: Mapping[str, str]) -> AgentVetter:
     agent, rest = AgentOptions.read(options)
     server = ServerOptions.read(rest, argument)
     tools = agent.environment.has_tool and agent.environment.dialect == "api"
-    model = OpenAIModel(argument, server, agent.sampling, tools=tools)
-    if model.expected_usd is not None:
-        model.expected_usd *= agent.votes
-    return AgentVetter(model, agent)
+    return AgentVetter(OpenAIModel(argument, server, agent.sampling, tools=tools), agent)
