@@ -456,3 +456,9 @@ def test_hermes_dialect_needs_no_tool_support(tmp_path, make_split):
     with serving(handler) as url:
         start(url, split, tmp_path / "run", dialect="hermes")
     check_run(tmp_path / "run", split)
+
+
+def test_a_key_in_place_of_its_variables_name_is_not_told():
+    with pytest.raises(UserError, match="the name of an environment variable") as caught:
+        create("echo", {"key_env": SECRET})
+    assert SECRET not in str(caught.value)

@@ -28,6 +28,9 @@ def no_settings(monkeypatch):
         ({"all_proxy": "http://p:3128"}, "http://api.example.org/v1", "http://p:3128"),
         ({"all_proxy": "http://p:3128", "no_proxy": "example.org"}, "http://api.example.org/v1", None),
         ({"all_proxy": "http://p:3128", "no_proxy": "*"}, "http://api.example.org/v1", None),
+        ({"all_proxy": "http://p:3128"}, "http://127.0.0.1:8000/v1", None),  # no proxy reaches this machine
+        ({"all_proxy": "http://p:3128"}, "http://localhost:8000/v1", None),
+        ({"all_proxy": "http://p:3128"}, "http://[::1]:8000/v1", None),
     ],
 )
 def test_the_environment_names_the_proxy(monkeypatch, settings, url, proxy):

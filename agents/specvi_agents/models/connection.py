@@ -99,8 +99,13 @@ def spellings(key: str) -> tuple[bytes, ...]:
 
 
 def proxy_of(url: str) -> str | None:
-    """Return the proxy that the system's settings (``HTTPS_PROXY`` and so on) name for a URL, None for none."""
+    """Return the proxy that the system's settings (``HTTPS_PROXY`` and so on) name for a URL, None for none.
+
+    A server on this machine is never asked through one: no proxy could reach it.
+    """
     parts, proxies = urlsplit(url), getproxies()
+    if parts.hostname in {"localhost", "127.0.0.1", "::1"}:
+        return None
     found = proxies.get(parts.scheme) or proxies.get("all")
     if found is None or proxy_bypass(parts.netloc):
         return None
