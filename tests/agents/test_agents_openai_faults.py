@@ -53,6 +53,7 @@ def test_the_wait_is_read_in_every_form(headers, seconds):
         (400, "Unsupported parameter: 'seed'", Declined),
         (422, "extra fields not permitted", Declined),
         (413, "request too large", Declined),
+        (429, "Request too large on tokens per min (TPM): Limit 30000, Requested 45000", Declined),
         (400, "Rate limit reached: too many tokens per minute", Overloaded),
         (403, "rate_limit_exceeded", Overloaded),
         (

@@ -19,6 +19,7 @@ _UNPAID = re.compile(r"billing", re.IGNORECASE)  # a rate limit may point to the
 _TOO_OFTEN = re.compile(
     r"rate[_ -]?limit|too many requests|per[_ -]?(?:second|minute|hour|day)", re.IGNORECASE
 )
+_NEVER_FITS = re.compile(r"request too large", re.IGNORECASE)  # larger than a whole minute's tokens
 _ACCOUNT = re.compile(r"\b(?:account|organi[sz]ation|api[_ ]key)\b", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context[_ ](?:length|size|window)|maximum context|too many tokens|token count|prompt is too long|max_model_len",
@@ -69,6 +70,8 @@ def fault_of(status: int, headers: Mapping[str, str], body: bytes) -> Exception:
     is_waited_out = too_often or wait is not None
     if _NO_CREDIT.search(reason) or (status == 429 and not is_waited_out and _UNPAID.search(reason)):
         return unusable("the model's server wants to be paid first", reason)
+    if status == 429 and _NEVER_FITS.search(reason):
+        return Declined(reason)
     if status in _OVERLOADED or too_often or (status >= 500 and wait is not None):
         return Overloaded(reason, wait)
     if status >= 500:
