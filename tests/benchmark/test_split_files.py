@@ -393,7 +393,7 @@ def candidates(draw, number):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_candidates_come_back_as_they_were(data):
     before = [data.draw(candidates(number)) for number in range(data.draw(st.integers(1, 3)))]

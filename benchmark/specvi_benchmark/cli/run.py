@@ -166,7 +166,7 @@ def _confirm(questions: int, each_usd: float | None, console: "Console") -> None
     raise UserError(
         "a large run needs a word of consent",
         got=estimate,
-        fix="add --yes, or a limit with --max-usd",
+        fix="add --yes" if each_usd is None else "add --yes, or a limit with --max-usd",
     )
 
 
