@@ -17,7 +17,7 @@ from specvi_agents.scripted.inspection import Inspection
 from specvi_agents.scripted.vetter import SCRIPTS, inspect
 from specvi_baselines.rules import create
 from specvi_benchmark.features import choose_shift
-from specvi_benchmark.splits.io import find_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.surveys import read_spectra
 from specvi_benchmark.tasks import TASK_KEYS, get_task
 from specvi_benchmark.vetting import Question

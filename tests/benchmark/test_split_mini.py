@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import home
 from specvi_benchmark.splits import build
 from specvi_benchmark.splits.build import build_split, recorded
-from specvi_benchmark.splits.io import find_split, named_folder, write_split
+from specvi_benchmark.splits.io import write_split
+from specvi_benchmark.splits.named import find_split, named_folder
 from specvi_benchmark.splits.recipe import load_recipe, open_archive
 from specvi_benchmark.splits.split import Split
 from specvi_benchmark.splits.verify import verify_split
@@ -157,13 +159,13 @@ def quick(monkeypatch, tmp_path, make_split):
 def test_mini_is_built_once_and_again_for_another_recipe(quick, monkeypatch):
     first = find_split("mini").fingerprint
     assert find_split("mini").fingerprint == first
-    assert quick == ["2"]
+    assert quick == ["3"]
     known = load_recipe("mini")
     monkeypatch.setattr(
         "specvi_benchmark.splits.recipe.load_recipe", lambda _: known.model_copy(update={"version": "next"})
     )
     find_split("mini")
-    assert quick == ["2", "next"]
+    assert quick == ["3", "next"]
     assert json.loads((home() / "splits" / "mini" / "split.json").read_text())["version"] == "next"
 
 
@@ -180,10 +182,35 @@ def test_what_a_killed_build_left_is_cleared_away(quick):
     leftover = home() / "splits" / f".mini.{socket.gethostname()}.{dead.pid}.01234567.tmp"
     leftover.mkdir(parents=True)
     (leftover / "test_cv.parquet").write_bytes(b"half")
-    (home() / "screened" / "old").mkdir(parents=True)
+    (home() / "screened" / "another").mkdir(parents=True)
     find_split("mini")
     assert not leftover.exists()
-    assert not (home() / "screened").exists()
+    assert (home() / "screened" / "another").exists()  # of a build that may be under way
+
+
+def test_a_cache_that_can_only_be_read_is_enough(quick, monkeypatch):
+    find_split("mini")
+
+    def refused(*_):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr("specvi_benchmark.splits.named.locked", refused)
+    assert find_split("mini").version == "3"
+    assert quick == ["3"]
+
+
+def test_a_damaged_cache_is_told_with_what_to_do(quick):
+    find_split("mini")
+    (file,) = (home() / "splits" / "mini").glob("*.parquet")
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(UserError, match="delete the folder and build it anew") as caught:
+        find_split("mini")
+    assert str(file) in str(caught.value)
+    shutil.rmtree(file.parent)
+    find_split("mini")
+    assert quick == ["3", "3"]
 
 
 def test_a_path_is_never_taken_for_the_name(quick, tmp_path, monkeypatch):
@@ -199,7 +226,7 @@ from pathlib import Path
 import numpy as np
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.splits import Candidate, Split, build
-from specvi_benchmark.splits.io import find_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.tasks import get_task
 
 def made(recipe, **_):
