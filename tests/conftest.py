@@ -1,6 +1,6 @@
 """What several test modules share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real spectra (../shared/data) are not beside the project")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the tests a cache of their own: SpecVI-Mini is built at most once, by the code under test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPECVI_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 def small_split(n: int = 12, task: str = "cv", part: str = "test") -> Split:

@@ -89,16 +89,6 @@ def script(split: Split, found: int, false_alarms: int, other: Sequence[str] = (
 MakeRun = Callable[..., Path]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep builds out of the user's own cache; one SpecVI-Mini serves every test here."""
-    known = os.environ.get("SPECVI_HOME")
-    os.environ["SPECVI_HOME"] = known or str(tmp_path_factory.mktemp("home"))
-    yield
-    if known is None:
-        del os.environ["SPECVI_HOME"]
-
-
 @pytest.fixture
 def make_split() -> Callable[..., Split]:
     """Return `split_of`."""
