@@ -39,16 +39,6 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep builds out of the user's own cache; one SpecVI-Mini serves every test of a session."""
-    known = os.environ.get("SPECVI_HOME")
-    os.environ["SPECVI_HOME"] = known or str(tmp_path_factory.mktemp("home"))
-    yield
-    if known is None:
-        del os.environ["SPECVI_HOME"]
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Return the folder of real and library spectra that lies beside the project, or skip."""
@@ -56,6 +46,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real spectra (../shared/data) are not beside the project")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the tests a cache of their own: SpecVI-Mini is built once, for every worker, by the code under test."""
+    base = tmp_path_factory.getbasetemp()
+    session = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPECVI_HOME", str(session / "specvi-home"))
+        yield
 
 
 def small_split(n: int = 12, task: str = "cv", part: str = "test") -> Split:

@@ -3,15 +3,19 @@
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
 
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import locked
 from specvi_benchmark.splits.archive import Key
 from specvi_benchmark.splits.build import build_split
 from specvi_benchmark.splits.io import read_split, write_split
@@ -145,7 +149,7 @@ def test_two_processes_write_the_same_bytes_as_one(built, tmp_path):
 def test_a_screening_is_taken_up_where_it_was_left(built, tmp_path):
     _, work = built
     archive = open_archive(toy())
-    (done,) = work.iterdir()
+    (done,) = work.glob("[0-9a-f]*")
     assert done.name == screening_name(archive)
     files = {path: path.stat().st_mtime_ns for path in done.iterdir()}
     before = content(done)
@@ -179,6 +183,54 @@ def test_killed_at_random_moments_a_build_ends_with_the_same_bytes(built, tmp_pa
         process.wait()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_a_damaged_screening_is_told_with_the_file(built, tmp_path):
+    archive = open_archive(toy())
+    (done,) = built[1].glob("[0-9a-f]*")
+    copy = tmp_path / "work" / done.name
+    shutil.copytree(done, copy)
+    victim = copy / "shard-00001.parquet"
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1  # inside the features
+    victim.write_bytes(content)
+    with pytest.raises(UserError, match="can't be read") as caught:
+        build_split(toy(), work=tmp_path / "work")
+    assert str(victim) in str(caught.value)
+    victim.write_bytes(bytes(content[:100]))
+    with pytest.raises(UserError, match="can't be read"):
+        build_split(toy(), work=tmp_path / "work")
+    victim.unlink()
+    assert build_split(toy(), work=tmp_path / "work").fingerprint == built[0].fingerprint
+    assert screening_name(archive) == done.name
+
+
+def test_a_build_that_clears_up_takes_nothing_but_its_own_screening(built, tmp_path):
+    (done,) = built[1].glob("[0-9a-f]*")
+    shutil.copytree(done, tmp_path / done.name)
+    (tmp_path / "another").mkdir()
+    build_split(toy(), work=tmp_path, keep_screening=False)
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["another"]
+
+
+def test_builds_of_one_archive_wait_for_each_other(built, tmp_path):
+    (done,) = built[1].glob("[0-9a-f]*")
+    shutil.copytree(done, tmp_path / done.name)
+    heard = []
+    with ThreadPoolExecutor(1) as pool:
+        with locked(tmp_path / done.name):
+            build = pool.submit(build_split, toy(), work=tmp_path, report=lambda *said: heard.append(said[0]))
+            while not heard:
+                time.sleep(0.01)
+            time.sleep(0.2)
+            assert heard == ["Waiting for another build of the same archive"]
+        assert build.result().fingerprint == built[0].fingerprint
+
+
+def test_a_worker_that_is_killed_is_told():
+    with workers(2) as pool, pytest.raises(UserError, match="ended early") as caught:
+        list(pool.map(os._exit, [3]))
+    assert "exit code 3" in str(caught.value)
 
 
 def test_an_error_in_a_worker_is_raised_here():

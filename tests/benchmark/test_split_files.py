@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.spectrum import Claims, Spectrum
 from specvi_benchmark.splits import Candidate, Message, Split
-from specvi_benchmark.splits.io import find_split, read_split, write_split
+from specvi_benchmark.splits.io import read_split, write_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.splits.prompt import task_prompt
 from specvi_benchmark.splits.rows import to_candidates, to_table
 from specvi_benchmark.tasks import get_task

@@ -17,7 +17,7 @@ from specvi_benchmark.files import (
     write_json,
 )
 from specvi_benchmark.splits import Part, Split
-from specvi_benchmark.splits.io import NAMED, find_split
+from specvi_benchmark.splits.named import NAMED, find_split
 from specvi_benchmark.tasks.task import AskedTrack, Track
 
 SCHEMA_VERSION: Literal[1] = 1
