@@ -118,16 +118,28 @@ def read_text(path: Path) -> str:
     return _decoded(read_bytes(path), path)
 
 
-def parse_json(text: str, where: object) -> Any:
-    """Parse JSON text; ``where`` names it in the message when it is broken."""
+def parse_json(text: str, where: object, *, each_key_once: bool = False) -> Any:
+    """Parse JSON text; ``where`` names it in the message when it is broken.
+
+    ``each_key_once`` refuses an object that gives one key two values, of which Python would take the last.
+    """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once if each_key_once else None)
     except json.JSONDecodeError as error:
         raise UserError(
             "not valid JSON", where=where, got=f"{error.msg} at column {error.colno}", fix="mend or remove it"
         ) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
         raise UserError("not usable JSON", where=where, got=error, fix="mend or remove it") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        doubled = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {doubled!r} stands there twice")
+    return found
 
 
 def parse_yaml(text: str, where: object) -> Any:

@@ -171,3 +171,15 @@ def test_the_bench_prints_cost_and_coverage(capsys):
     assert near_one[0]["ours"] > 0.9
     assert all(row["ours"] > 0.86 for row in found["intervals"])  # 0.95 − 4σ of 100 repeats
     assert all(row["ranks"] >= 0.8 for row in found["comparisons"])
+
+
+def test_a_metric_names_its_task_in_any_official_spelling(make_run, capsys):
+    runs = (make_run("one", 4), make_run("other", 9))
+    said = []
+    for metric in ("f1:cv", "f1:CV", "F1:Cataclysmic Variable"):
+        assert call("compare", *runs, "--metric", metric, "--json") == 0
+        said.append(json.loads(capsys.readouterr().out))
+    assert said[0]["metric"] == "f1:cv"
+    assert said[0] == said[1] == said[2]
+    assert call("compare", *runs, "--metric", "f1:nova") == 2
+    assert "no such task" in capsys.readouterr().err

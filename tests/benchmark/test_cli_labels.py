@@ -107,3 +107,19 @@ def test_ceiling(capsys):
 def test_one_run_is_no_comparison(folder, capsys):
     assert call("labels", "agreement", *files(folder, "system0")) == 2
     assert "two" in capsys.readouterr().err
+
+
+def test_run_folders_name_their_own_part(folder, capsys):
+    """Two runs of built-in systems, without --split and --part, as the help says."""
+    for name in ("always-yes", "always-no"):
+        assert call("run", "--vetter", name, "--split", folder / "split", "--out", folder / name) == 0
+    capsys.readouterr()
+    runs = (folder / "always-yes", folder / "always-no")
+    assert call("labels", "agreement", *runs, "--json") == 0
+    (cv,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert cv["rated_by_two"] == 30
+    assert cv["coefficients"]["raw"]["value"] == 0
+    assert call("labels", "suspects", *runs) == 0
+    assert "Left out, one answer throughout: always-no" in capsys.readouterr().out
+    assert call("labels", "suspects", *runs, "--part", "cal") == 2
+    assert "names its own part" in capsys.readouterr().err

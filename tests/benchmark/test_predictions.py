@@ -1,6 +1,7 @@
 """Prediction lines, files made elsewhere, and matching them with a split."""
 
 import csv as csv_module
+import gzip
 import json
 import os
 import threading
@@ -320,11 +321,83 @@ def test_a_row_with_a_wrong_value_is_not_a_missing_row_too(tmp_path):
 
 def test_an_open_quote_is_told_where_it_opens_and_no_split_is_blamed(tmp_path):
     (tmp_path / "a.csv").write_text('id,task,answer\n"a,cv,YES\nb,cv,NO\nc,cs,YES\nd,cs,NO\n')
-    with pytest.raises(
-        UserError, match="line 2 has 1 of 3 and runs to line 5: is a quote left open"
-    ) as caught:
+    with pytest.raises(UserError, match="line 2: a quote is left open and swallows all that") as caught:
         match(read_foreign_predictions(tmp_path / "a.csv"), SPLIT)
     assert caught.value.fix == "correct the rows; add the missing rows"
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n"])
+@pytest.mark.parametrize("after", [1, 2])
+def test_a_quote_left_open_in_the_last_column_is_told_too(tmp_path, end, after):
+    """The row has as many cells as the header: without a word the rest of the file would only be missing."""
+    rows = [
+        f"{name},{task},{answer},{'x' if n != after else chr(34)}"
+        for n, (name, task, answer) in enumerate(ALL)
+    ]
+    (tmp_path / "open.csv").write_text("\n".join(["id,task,answer,why", *rows]) + end, newline="")
+    with pytest.raises(
+        UserError, match=f"line {after + 2}: a quote is left open and swallows all that follows"
+    ):
+        match(read_foreign_predictions(tmp_path / "open.csv"), SPLIT, allow_partial=True)
+
+
+def test_a_quote_that_closes_lines_later_is_told_where_it_opens(tmp_path):
+    (tmp_path / "a.csv").write_text('id,task,answer\n"a,cv,YES\nb,cv,NO"\nc,cs,YES\nd,cs,NO\n')
+    with pytest.raises(UserError, match="line 2 has 1 of 3 and runs to line 3: is a quote left open"):
+        match(read_foreign_predictions(tmp_path / "a.csv"), SPLIT)
+
+
+@pytest.mark.parametrize("last", ['"x\n"', '"x, ""y"" \n\n"', "x", '""'])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_a_last_cell_of_several_lines_is_no_open_quote(tmp_path, last, end):
+    rows = [f"{name},{task},{answer},{last}" for name, task, answer in ALL]
+    (tmp_path / "closed.csv").write_text("\n".join(["id,task,answer,why", *rows]) + end, newline="")
+    matched = match(read_foreign_predictions(tmp_path / "closed.csv"), SPLIT)
+    assert [p.answer for p in matched.predictions] == ["YES", "NO", "YES", "NO"]
+
+
+def test_doubled_columns_that_nobody_reads_do_not_matter(tmp_path):
+    """A spreadsheet that ends every line with commas has two columns without a name."""
+    rows = [(*row, "x", "y", "", "") for row in ALL]
+    file = read_foreign_predictions(csv(tmp_path / "a.csv", rows, "id,task,answer,note,note,,"))
+    assert len(file.rows) == 4
+    assert file.ignored_columns == ("note",)
+
+
+def test_nan_is_a_missing_number_in_every_format(tmp_path):
+    header = "id,task,answer,p_yes,seconds"
+    read = [read_foreign_predictions(csv(tmp_path / "a.csv", [(*ALL[0], "nan", "NaN")], header))]
+    read.append(
+        read_foreign_predictions(
+            jsonl(
+                tmp_path / "a.jsonl",
+                [dict(zip(header.split(","), (*ALL[0], float("nan"), None), strict=True))],
+            )
+        )
+    )
+    for file in read:
+        assert not file.faults
+        assert (file.rows[0].prediction.p_yes, file.rows[0].prediction.seconds) == (None, None)
+    told = read_foreign_predictions(
+        csv(tmp_path / "b.csv", [(*ALL[0], "nan")], "id,task,answer,answer_lenient")
+    )
+    assert told.faults  # a word that is no answer is never taken for none
+
+
+def test_a_line_that_answers_twice_is_told(tmp_path):
+    """Python takes the last of two values of one key, and the score would be of an answer nobody chose."""
+    (tmp_path / "a.jsonl").write_text(
+        '{"id": "a", "task": "cv", "answer": "YES", "answer": "NO"}\n{"id": "b", "task": "cv", "answer": "NO"}\n'
+    )
+    file = read_foreign_predictions(tmp_path / "a.jsonl")
+    assert list(file.faults.values()) == [("the key 'answer' stands there twice (line 1)",)]
+    assert [row.prediction.id for row in file.rows] == ["b"]
+
+
+def test_a_compressed_file_is_told_to_be_unpacked(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"id,task,answer\n"))
+    with pytest.raises(UserError, match="gunzip"):
+        read_foreign_predictions(tmp_path / "a.csv.gz")
 
 
 def test_broken_lines_of_json_come_in_one_message_with_the_other_faults(tmp_path):

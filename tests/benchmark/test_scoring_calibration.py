@@ -130,3 +130,16 @@ def test_one_class_cannot_calibrate():
     for held, wanted in ((0, 0.5), (0.5, 1)):
         with pytest.raises(ValueError, match="shares of positives"):
             shift_prior(p, held, wanted)
+
+
+def test_platt_turns_a_ranking_round_that_was_wrong_and_ties_what_is_certain():
+    """What docs/probability.md says of the ranking."""
+    rng = np.random.default_rng(3)
+    positive = rng.random(400) < 0.4
+    p = np.clip(np.where(positive, 0.3, 0.7) + 0.1 * rng.normal(size=400), 0.01, 0.99)
+    fitted = fit_platt(positive, p)
+    assert fitted.slope < 0
+    assert (np.diff(fitted(np.sort(p))) <= 0).all()
+    score = rng.normal(size=400)
+    right = fit_platt(rng.random(400) < expit(score), expit(score))
+    assert right(np.array([1 - 1e-9]))[0] == right(np.array([1.0]))[0] > right(np.array([1 - 1e-5]))[0]

@@ -188,3 +188,11 @@ def test_a_system_that_is_never_right_on_positives_has_f1_of_zero():
         1458, [229], read_printed("84.3", "rounded"), read_printed("0.0", "rounded")
     )
     assert [(t.tp, t.fp[0], t.fn[0], t.tn) for t in one_table.tables()] == [(0, 0, 229, 1229)]
+
+
+@pytest.mark.parametrize("text", ["0-99999999999999", "1000001", "9" * 5000, f"5, 1-{'9' * 400}"])
+def test_numbers_that_would_fill_the_memory_are_refused(text):
+    with pytest.raises(UserError, match="at most 1,000,000"):
+        read_positives(text)
+    with pytest.raises(UserError, match="too many candidates"):
+        check_table(10**8, None, read_printed("93.1", "rounded"), read_printed("81.0", "rounded"))

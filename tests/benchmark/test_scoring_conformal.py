@@ -181,3 +181,12 @@ def test_purity_threshold_on_a_clean_ranking():
     assert positive[p > found].all()
     assert (p > found).sum() == 58  # twice 29; the next list, 116, is longer than the class
     assert np.isnan(thresholds.purity_threshold(positive[:9], p[:9], 0.9))
+
+
+def test_a_purity_threshold_is_a_probability_where_few_candidates_have_one():
+    """With 40 of 200 answered and all of them right, lists longer than 40 do not exist: −∞ is no threshold."""
+    positive = np.arange(200) < 40
+    p = np.where(positive, 0.5 + np.arange(200) / 400, -np.inf)
+    found = thresholds.purity_threshold(positive, p, 0.8)
+    assert found == np.sort(p[positive])[::-1][28]  # twice 14, which 0.8¹⁴ ≤ 0.05 needs
+    assert np.isnan(thresholds.purity_threshold(positive[:28], p[:28], 0.8))

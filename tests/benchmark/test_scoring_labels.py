@@ -160,3 +160,18 @@ def test_the_closed_form_is_what_scikit_learn_scores():
     truth[:8] = 0
     truth[40:46] = 1
     assert f1_ceiling(40, 120, 8 / 40, 6 / 120).f1 == pytest.approx(f1_score(label, truth))
+
+
+def test_a_ceiling_of_millions_of_labels_is_the_normal_limit_and_needs_no_memory():
+    """Delta method: F1 = 2h / (2h + a + b) with h = P − a; its spread from those of a and b."""
+    positives = negatives = 10**9
+    share = 0.5
+    found = f1_ceiling(positives, negatives, share, share)
+    a = b = positives * share
+    whole = 2 * (positives - a) + a + b
+    by_a = -2 / whole + 2 * (positives - a) / whole**2  # h falls as a rises; the whole falls by one
+    by_b = -2 * (positives - a) / whole**2
+    spread = np.sqrt(positives * share * (1 - share) * (by_a**2 + by_b**2))
+    assert found.f1 == 0.5
+    assert found.low == pytest.approx(0.5 - 1.96 * spread, abs=0.02 * spread)
+    assert found.high == pytest.approx(0.5 + 1.96 * spread, abs=0.02 * spread)

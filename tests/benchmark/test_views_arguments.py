@@ -1,12 +1,15 @@
 """The zoom tool: arguments as models really send them, and never an exception."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from specvi_benchmark.errors import UserError
 from specvi_benchmark.spectrum import clean_spectrum
 from specvi_benchmark.views import ViewOptions, render
 from specvi_benchmark.views.tool import TOOL_NAME, TOOL_SCHEMA, call_tool
@@ -107,6 +110,12 @@ def test_other_spellings_of_the_same_need_no_word(raw):
         ('{"wavelength_range": [6500, 6550, 6600]}', "two numbers"),
         ('{"wavelength_range": ["red", "blue"]}', "two numbers"),
         ('{"wavelength_range": [true, false]}', "two numbers"),
+        ('{"wavelength_range": ["e5", "6630"]}', "two numbers"),
+        ('{"wavelength_range": ["+", "6630"]}', "two numbers"),
+        ('{"wavelength_range": "e5-6630"}', "two numbers"),
+        ('{"wavelength_range": ["6500", "6630%s9"]}' % (" " * 9000), "two numbers"),
+        ('{"wavelength_range": "6500%s6630 x"}' % (" " * 9000), "two numbers"),
+        ('"6500%sx"' % (" " * 9000), "not valid JSON"),
         ('{"wavelength_range": [NaN, 6630]}', "finite"),
         ('{"wavelength_range": [6500, Infinity]}', "finite"),
         ('{"wavelength_range": [1%s, 6630]}' % ("0" * 400), "finite"),
@@ -130,6 +139,55 @@ def test_calls_that_cannot_be_mended_get_a_text_to_do_better_from(raw, said):
     assert said in reply.text
     assert "The spectrum covers 3700.0 to 9099" in reply.text
     assert len(reply.text) < 400
+
+
+def test_blanks_between_numbers_are_one_blank():
+    reply = call('{"wavelength_range": ["6500%s", "\\t\\n 6630 \\u00a0 Å"]}' % (" " * 60))
+    assert reply.view.window_AA == (6500, 6630)
+
+
+def test_text_of_many_blanks_costs_no_more_than_text():
+    """A pattern that tries every way to share out a run of 200 blanks needs a minute, one of 9,000 for ever."""
+    code = (
+        "from specvi_benchmark.views.arguments import read_arguments as read;"
+        "blank = ' ' * 9000;"
+        "[read(raw) for end in ('1' + blank + 'x', blank + 'x', '1' + '-' * 9000, '1,111' * 1800 + 'x', '.' * 9000)"
+        " for raw in (end, '\"' + end + '\"', {'wavelength_range': end}, {'wavelength_range': [end, 1]})]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+WORD = st.lists(
+    st.sampled_from([*"0123456789.,-+eE []():;–", "nm", "Å", "to", "..", "angstrom", "1,234"]), max_size=30
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    WORD.map("".join), st.sampled_from(["{0}", '{{"wavelength_range": ["{0}", 6630]}}', '{{"range": "{0}"}}'])
+)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_no_text_of_the_signs_that_numbers_are_made_of_raises(word, form):
+    assert call(form.format(word)).text
+
+
+@pytest.mark.parametrize("redshift", [0.0, 0.001, -0.3, 1.234567, 6.1])
+def test_windows_that_end_on_a_pixel_to_the_last_digit(redshift):
+    """Window to pixels and pixels to window round differently; asking at the rounding must not raise."""
+    for place in range(0, GRID_AA.size, 97):
+        edge = GRID_AA[place] / (1 + redshift)
+        before, after = np.nextafter(edge, 0), np.nextafter(edge, np.inf)
+        for low, high in ((edge, edge + 1e-9), (before, after), (after, edge + 1e-6), (edge - 1e-6, before)):
+            seen = (low <= GRID_AA / (1 + redshift)) & (GRID_AA / (1 + redshift) <= high) & ~GAP
+            reply = call({"wavelength_range": [float(low), float(high)]}, redshift=redshift)
+            assert (reply.view is not None) == seen.any()
+
+
+@pytest.mark.parametrize("redshift", [float("nan"), float("inf"), -1, -2])
+@pytest.mark.parametrize("raw", ["{}", WANTED])
+def test_a_redshift_that_is_none_is_the_callers_fault_and_raises(redshift, raw):
+    with pytest.raises(UserError, match="no such redshift"):
+        call(raw, redshift=redshift)
 
 
 def test_a_window_partly_outside_is_clipped_and_said():

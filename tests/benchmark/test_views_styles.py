@@ -295,3 +295,21 @@ def test_pictures_do_not_pile_up():
 
     grown = growth([PLAIN], 3000)
     assert grown.after_MB - grown.before_MB < 8
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"size_px": (400.5, 300)},
+        {"size_px": (400.0, 300.0)},
+        {"size_px": (400,)},
+        {"size_px": (400, 300, 3)},
+        {"size_px": "big"},
+        {"smooth_px": 3.0},
+        {"smooth_px": "3"},
+        {"smooth_px": float("nan")},
+    ],
+)
+def test_options_of_another_type_are_told(bad):
+    with pytest.raises(UserError, match=r"size|smoothing"):
+        ViewOptions(**bad)

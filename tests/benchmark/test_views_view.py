@@ -204,3 +204,37 @@ def test_record_of_a_trace():
 def test_pixels_are_read_only():
     with pytest.raises(ValueError, match="read-only"):
         render(spectrum()).pixels[0, 0, 0] = 1
+
+
+@pytest.mark.parametrize("style", ["clean", "spec-o3"])
+@pytest.mark.parametrize("width_AA", [0, 1e-12, 1e-9, 1e-4])
+def test_a_window_too_narrow_for_ticks_stands_in_the_middle_of_two_angstrom(style, width_AA):
+    place = GRID_AA[2000]
+    view = render(spectrum(), (place - width_AA, np.nextafter(place, 9e9) + width_AA), style=style)
+    columns = np.flatnonzero(ink(view)[20:-60].any(axis=0))
+    assert view.n_points == 1
+    assert view.window_AA == pytest.approx((place, place), abs=2e-4)
+    left, right = (72, 876) if style == "clean" else (40, view.size_px[0] - 10)
+    assert columns.mean() == pytest.approx((left + right) / 2, abs=12)
+    assert render(spectrum(), (place - 1e-3, place + 1e-3), style="clean").n_points == 1
+
+
+@pytest.mark.parametrize("style", ["clean", "spec-o3"])
+def test_pixels_a_rounding_apart_are_drawn(style):
+    grid = np.array([5000.0, np.nextafter(5000.0, 9e9)])
+    assert ink(render(clean_spectrum(grid, [1.0, 2.0]), style=style)).any()
+
+
+@pytest.mark.parametrize(
+    "window", [(5000.1, 5000.9), (6562.0, 6562.5), (7000.01, 7000.05), (5000, 6000), (3800, 9000)]
+)
+def test_no_label_of_the_wavelength_axis_is_cut_at_the_edge(window):
+    grid = np.arange(3700, 9100, 0.02)
+    view = render(clean_spectrum(grid, 1 + 0.1 * np.sin(grid)), window)
+    assert view.pixels[:, -1].min() == 255
+    assert view.pixels[:, 0].min() == 255
+    if window[1] - window[0] > 100:  # short labels leave the axes where they always are
+        dark = (view.pixels[:-60] < 60).all(axis=2).all(axis=0) | (view.pixels[20:300] < 60).all(axis=2).all(
+            axis=0
+        )
+        assert np.flatnonzero(dark)[-1] == 896 - 20

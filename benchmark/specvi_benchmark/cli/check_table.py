@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from specvi_benchmark.cli.printing import print_whole
 from specvi_benchmark.errors import UserError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def check(
     console = _console()
     asked = f"positives {positives}" if positives else "any number of positives"
     console.print(f"accuracy {accuracy} %, F1 {f1} %, {reading}; n = {n}, {asked}\n")
-    console.print(_ways_table(findings))
+    print_whole(console, _ways_table(findings))
     _print_needed(console, findings[0], n, positives, accuracy, f1, reading)
     for line in _tables(findings, show):
         console.print(line)
@@ -138,7 +139,7 @@ def reported(json_: JsonOption = False) -> None:
     table = _rich_table("system", "task", "acc/F1", "gain", "TP / FP", "cut", "silent", "mean")
     for cell, by_reading in cells:
         table.add_row(*_reported_row(cell, published.sets[cell.task], by_reading))
-    console.print(table)
+    print_whole(console, table)
     console.print(REPORTED_LEGEND)
     for task, test_set in published.sets.items():
         console.print(

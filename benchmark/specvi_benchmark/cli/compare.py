@@ -53,6 +53,7 @@ def compare(
 
     from rich.console import Console
 
+    from specvi_benchmark.cli.printing import print_whole
     from specvi_benchmark.runs.compared import read_entrants, settings_that_differ
     from specvi_benchmark.scoring import compare as scoring
 
@@ -62,7 +63,7 @@ def compare(
         )
     _, entrants = read_entrants(targets, split, part, allow_partial=allow_partial)
     found = scoring.compare(
-        {entrant.name: entrant.rows for entrant in entrants}, metric, track=track, margin=margin
+        {entrant.name: entrant.rows for entrant in entrants}, _official(metric), track=track, margin=margin
     )
     differing = settings_that_differ(entrants)
     if json_:
@@ -72,7 +73,15 @@ def compare(
     else:
         console = Console(highlight=False)
         for item in _report(found, differing, all_pairs=all_pairs):
-            console.print(item)
+            print_whole(console, item)
+
+
+def _official(metric: str) -> str:
+    """Write the task of a metric by its key: ``f1:carbon`` → ``f1:cs``."""
+    from specvi_benchmark.tasks import get_task
+
+    kind, _, task = metric.partition(":")
+    return f"{kind}:{get_task(task).key}" if task.strip() else metric
 
 
 def _report(
@@ -142,7 +151,7 @@ def _pairs_table(found: "Comparison", pairs: list["PairDifference"]) -> "Table":
             f"{pair.difference:.3f} \\[{pair.low:.3f}, {pair.high:.3f}]",
             _p(pair.p_adjusted),
             _finding(pair, found.margin),
-            f"{pair.mcnemar.only_higher} : {pair.mcnemar.only_lower}",
+            f"{pair.mcnemar.only_higher}:{pair.mcnemar.only_lower}",
             _p(pair.mcnemar.p_adjusted),
             _needed(pair.candidates_needed),
         )

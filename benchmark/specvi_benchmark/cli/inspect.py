@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from specvi_benchmark.cli.main import EXIT_USER_ERROR
+from specvi_benchmark.cli.printing import kept_for_answers
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.features import Shift, choose_shift
 from specvi_benchmark.spectrum import Spectrum
@@ -120,12 +121,14 @@ def inspect(
             fix="`specvi tasks` lists the tasks",
         )
     asked = None if info or task is None else get_task(task)
-    system = None if asked is None else load_vetter(vetter)
+    with kept_for_answers():
+        system = None if asked is None else load_vetter(vetter)
     opened, left_out = _open_all(files, row, medium)
     if asked is None or system is None:
         _print_info(opened, left_out, json_=json_)
     else:
-        inspected = _vet_all(opened, asked, system, pictures, save_views)
+        with kept_for_answers():
+            inspected = _vet_all(opened, asked, system, pictures, save_views)
         if json_:
             _print_json(
                 {"task": asked.key, "vetter": vetter}, [_verdict_record(one) for one in inspected], left_out

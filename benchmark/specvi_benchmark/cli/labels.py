@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from specvi_benchmark.cli.printing import print_whole
 from specvi_benchmark.splits import Part
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ Targets = Annotated[
 SplitOption = Annotated[
     str | None, typer.Option("--split", help="Split the files are for, or where that of the runs lies now.")
 ]
-PartOption = Annotated[Part, typer.Option("--part", help="Part of the split, where there are files only.")]
+PartOption = Annotated[
+    Part | None,
+    typer.Option("--part", help="Part of the split, where there are files only. Default: test."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 app = typer.Typer()
@@ -30,7 +34,7 @@ app = typer.Typer()
 def suspects(
     runs: Targets,
     split: SplitOption = None,
-    part: PartOption = "test",
+    part: PartOption = None,
     top: Annotated[int, typer.Option(min=0, help="How many to print for each task. 0: all.")] = 20,
     json_: JsonOption = False,
 ) -> None:
@@ -46,14 +50,14 @@ def suspects(
         _print_json({"systems": panel.names, "left_out": left_out, "tasks": report})
     else:
         for item in _suspects_report(report, left_out, top):
-            _console().print(item)
+            print_whole(_console(), item)
 
 
 @app.command()
 def agreement(
     runs: Targets,
     split: SplitOption = None,
-    part: PartOption = "test",
+    part: PartOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Print how far inspectors agree: systems, or people whose answers are files. Non-answers are missing."""
@@ -91,7 +95,7 @@ def agreement(
     else:
         console = _console()
         console.print(f"Inspectors: {', '.join(panel.names)}")
-        console.print(_agreement_table(report))
+        print_whole(console, _agreement_table(report))
         console.print(
             "95 % intervals, objects resampled. –: undefined, or no disagreement to resample. "
             "With rare positives κ is low although raters hardly differ: read it beside the others."
@@ -160,7 +164,7 @@ def _suspects_of(
     }
 
 
-def _read(runs: list[Path], split: str | None, part: Part) -> "tuple[Split, Panel]":
+def _read(runs: list[Path], split: str | None, part: Part | None) -> "tuple[Split, Panel]":
     """Read answers over one split; a candidate that somebody did not look at is a missing rating."""
     from specvi_benchmark.runs.compared import read_entrants
     from specvi_benchmark.scoring.panel import panel

@@ -16,6 +16,7 @@ from typer.main import get_command
 from specvi_benchmark.errors import UserError
 
 GROUP = "specvi.commands"
+PACKAGE = "specvi-bench"
 
 
 class LazyCommand(TyperCommand):
@@ -75,6 +76,7 @@ def root_group(points: Iterable[EntryPoint] | None = None) -> TyperGroup:
         commands=dict(sorted(commands.items())),
         no_args_is_help=True,
         help="Score, train and publish systems that vet candidates for rare objects in survey spectra.",
+        epilog="specvi --version prints the version.",
     )
 
 
@@ -105,7 +107,7 @@ def first_docstring_line(module: str) -> str:
 
 
 def _distribution(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else "specvi-bench"
+    return point.dist.name if point.dist else PACKAGE
 
 
 def _is_installed(package: str) -> bool:

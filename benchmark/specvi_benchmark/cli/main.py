@@ -3,10 +3,11 @@
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from io import TextIOWrapper
 from typing import NoReturn
 
-from specvi_benchmark.cli.lazy import root_group
+from specvi_benchmark.cli.lazy import PACKAGE, root_group
 from specvi_benchmark.errors import UserError
 
 EXIT_USER_ERROR = 2
@@ -17,8 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Å shows ? in its place
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given == ["--version"]:
+        print(f"specvi {version(PACKAGE)}")  # noqa: T201  # the program's voice
+        sys.exit(0)
     try:
-        root_group().main(list(sys.argv[1:] if arguments is None else arguments), prog_name="specvi")
+        root_group().main(given, prog_name="specvi")
     except UserError as error:
         _stop(str(error))
     except BrokenPipeError:  # `specvi tasks | head`: the reader has seen enough

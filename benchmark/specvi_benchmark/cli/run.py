@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from specvi_benchmark.cli.printing import kept_for_answers
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Part
 
@@ -56,13 +57,14 @@ def run(
     from specvi_benchmark.tasks import get_task
     from specvi_benchmark.vetting import load_vetter
 
-    system = load_vetter(vetter, _options(option or []))
+    with kept_for_answers():
+        system = load_vetter(vetter, _options(option or []))
     chosen, reference = choose_split(split, part, get_task(task).key if task else None)
     folder = out or Path("runs") / f"{chosen.name}-{vetter}".replace(":", "-").replace("/", "-")
     console = Console(stderr=True)
     if not yes and max_usd is None:
         _confirm(len(unanswered(chosen, finished(folder))), getattr(system, "expected_usd", 0.0), console)
-    with _Bar(vetter, len(chosen.candidates), console) as bar:
+    with kept_for_answers(), _Bar(vetter, len(chosen.candidates), console) as bar:
         try:
             record = run_vetter(
                 system,

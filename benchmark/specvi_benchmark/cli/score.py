@@ -73,6 +73,7 @@ def score(
     """Score TARGET: every count, four metrics with 95 % intervals, the macro average of each track."""
     from rich.console import Console
 
+    from specvi_benchmark.cli.printing import print_whole
     from specvi_benchmark.cli.score_options import read_asked
     from specvi_benchmark.cli.score_sections import sections
     from specvi_benchmark.runs.beyond import beyond_accuracy
@@ -114,10 +115,8 @@ def score(
         typer.echo(results.model_dump_json(indent=2))
         return
     console = Console(highlight=False)
-    for item in _report(results, matched):
-        console.print(item)
-    for item in sections(beyond.sections):
-        console.print(item)
+    for item in (*_report(results, matched), *sections(beyond.sections)):
+        print_whole(console, item)
     for path in [written, *more] if written else more:
         typer.echo(f"Wrote {path}")
     if is_run:
@@ -295,7 +294,8 @@ def _table(*columns: str, title: str | None = None) -> "Table":
     from rich import box
     from rich.table import Table
 
-    table = Table("task", box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table.add_column("task", no_wrap=True)
     for column in columns:
         table.add_column(column, justify="right")
     return table

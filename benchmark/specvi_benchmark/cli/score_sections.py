@@ -221,7 +221,8 @@ def _drop_table(found: "BeyondAccuracy") -> Table:
 
 
 def _table(*columns: str, title: str) -> Table:
-    table = Table("task", box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table.add_column("task", no_wrap=True)
     for column in columns:
         table.add_column(column, justify="right")
     return table

@@ -116,8 +116,7 @@ def get_band(spelling: str) -> Band:
     UserError
         No band is spelled so.
     """
-    bands = {fold(band.name): band for band in all_bands()}
-    if (band := bands.get(fold(spelling))) is None:
+    if (band := _bands_by_spelling().get(fold(spelling))) is None:
         raise unknown_feature("band", spelling, list(map(_name, all_bands())))
     return band
 
@@ -145,10 +144,19 @@ def get_index(spelling: str) -> Index:
     UserError
         No index is spelled so.
     """
-    indices = {fold(index.name): index for index in all_indices()}
-    if (index := indices.get(fold(spelling))) is None:
+    if (index := _indices_by_spelling().get(fold(spelling))) is None:
         raise unknown_feature("index", spelling, list(map(_name, all_indices())))
     return index
+
+
+@cache
+def _bands_by_spelling() -> dict[str, Band]:
+    return {fold(band.name): band for band in all_bands()}
+
+
+@cache
+def _indices_by_spelling() -> dict[str, Index]:
+    return {fold(index.name): index for index in all_indices()}
 
 
 def _band(group: _BandGroup, head: _Head) -> Band:

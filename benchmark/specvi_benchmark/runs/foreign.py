@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,10 @@ from specvi_benchmark.vetting import ANSWERS, Outcome
 
 NEEDED = ("id", "task", "answer")
 FURTHER = tuple(name for name in Prediction.model_fields if name not in NEEDED)
+NUMBERS = frozenset({"p_yes", "tool_calls", "tokens_in", "tokens_out", "cost_usd", "seconds"})
 _EXAMPLE = '{"id": "…", "task": "cv", "answer": "YES"}'
+_END = "\0"  # stands in no text file: see `_decode`
+_GZIP = b"\x1f\x8b"
 _CELL_LIMIT = 2**31 - 1  # characters; a longer limit does not fit the csv module on every platform
 
 
@@ -113,7 +117,9 @@ def read_foreign_predictions(path: Path, task: str | None = None) -> PredictionF
         rows=tuple(kept),
         faults={kind: tuple(found) for kind, found in faults.items()},
         outcomes_undeclared=undeclared,
-        ignored_columns=tuple(name for name in table.columns if name not in Prediction.model_fields),
+        ignored_columns=tuple(
+            dict.fromkeys(name for name in table.columns if name and name not in Prediction.model_fields)
+        ),
         faulty_ids=frozenset(faulty_ids),
         other_tasks=other_tasks,
         superseded=len(rows) - len(kept),
@@ -154,10 +160,12 @@ def _read_table(path: Path) -> _Table:
 
 
 def _decode(content: bytes, path: Path) -> str:
+    if content.startswith(_GZIP):
+        raise UserError("a compressed file", where=path, got="gzip", fix=f"unpack it first: gunzip {path}")
     found = "zero bytes"
     try:
         text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
-        if "\0" not in text:
+        if _END not in text:
             return text
     except UnicodeDecodeError as error:
         found = f"byte {error.start} is not UTF-8"
@@ -185,9 +193,9 @@ def _read_jsonl(text: str, path: Path) -> _Table:
         if not line.strip():
             continue
         try:
-            value = parse_json(line, f"{path}, line {number}")
+            value = parse_json(line, f"{path}, line {number}", each_key_once=True)
         except UserError as error:
-            broken.append(f"{error.got} (line {number})")
+            broken.append(f"{_short(error.got or error.what)} (line {number})")
             continue
         if isinstance(value, dict):
             rows.append((f"line {number}", value))
@@ -222,7 +230,9 @@ def _read_csv(text: str, path: Path) -> _Table:
     rows: list[tuple[str, dict[str, Any]]] = []
     broken: list[str] = []
     for first, last, cells in lines[1:]:
-        if len(cells) == len(columns):
+        if cells[-1].endswith(_END):
+            broken.append(f"line {first}: a quote is left open and swallows all that follows")
+        elif len(cells) == len(columns):
             rows.append((f"line {first}", dict(zip(columns, cells, strict=True))))
         else:
             quote = f" and runs to line {last}: is a quote left open?" if last > first else ""
@@ -233,11 +243,16 @@ def _read_csv(text: str, path: Path) -> _Table:
 
 
 def _csv_lines(text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the first and last line and the cells of each row that is not blank."""
-    lines = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    """Yield the first and last line and the cells of each row that is not blank.
+
+    The reader takes a file that ends within quotes for whole. So a mark is read after the text: by itself it is
+    dropped, and where a quote was left open it ends the last cell.
+    """
+    marked = chain(io.StringIO(f"{text}\n"), (_END,))
+    lines = csv.reader(marked, delimiter=delimiter, skipinitialspace=True)
     first = 1
     for cells in lines:
-        if any(cell.strip() for cell in cells):
+        if cells != [_END] and any(cell.strip() for cell in cells):
             yield first, lines.line_num, cells
         first = lines.line_num + 1
 
@@ -262,7 +277,8 @@ def _check_columns(table: _Table, path: Path) -> None:
             got=", ".join(table.columns) or "no columns",
             fix="name the columns so; the first line of a CSV file is its header",
         )
-    doubled = sorted({name for name in table.columns if table.columns.count(name) > 1})
+    used = [name for name in table.columns if name in Prediction.model_fields]
+    doubled = sorted({name for name in used if used.count(name) > 1})
     if doubled:
         raise UserError(
             "a column appears twice", where=path, got=", ".join(doubled), fix="remove one of them"
@@ -305,6 +321,8 @@ def _stated(cells: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             continue
         if name == "votes" and isinstance(value, str):
             yield name, value.split()
+        elif name in NUMBERS and isinstance(value, str) and value.strip().lower() == "nan":
+            continue  # what some programs write for a missing number, as NaN is one in the other formats
         else:
             yield name, value.strip() if isinstance(value, str) else value
 

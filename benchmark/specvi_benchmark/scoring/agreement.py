@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from specvi_benchmark.scoring.ledger import IntArray
-from specvi_benchmark.scoring.metrics import FloatArray
+from specvi_benchmark.scoring.metrics import FloatArray, ratio
 
 MISSING = -1
 RESAMPLES = 10_000
@@ -78,9 +78,9 @@ def raw_agreement(ratings: Ratings, *, resamples: int = RESAMPLES, seed: int = 0
     Also called percent agreement. Undefined without such an item.
     """
     counts, size, paired = _shape(ratings)
-    agree = _ratio((counts * (counts - 1)).sum(axis=1), size * (size - 1))
+    agree = ratio((counts * (counts - 1)).sum(axis=1), size * (size - 1))
     sums = np.stack([np.where(paired, agree, 0), paired], axis=1)
-    return _with_interval(ratings, sums, lambda s: _ratio(s[..., 0], s[..., 1]), resamples, seed)
+    return _with_interval(ratings, sums, lambda s: ratio(s[..., 0], s[..., 1]), resamples, seed)
 
 
 def specific_agreement(
@@ -95,7 +95,7 @@ def specific_agreement(
     counts, size, paired = _shape(ratings)
     chosen = np.where(paired, counts[:, category], 0)
     sums = np.stack([chosen * (chosen - 1), chosen * (size - 1)], axis=1)
-    return _with_interval(ratings, sums, lambda s: _ratio(s[..., 0], s[..., 1]), resamples, seed)
+    return _with_interval(ratings, sums, lambda s: ratio(s[..., 0], s[..., 1]), resamples, seed)
 
 
 def cohen_kappa(ratings: Ratings, *, resamples: int = RESAMPLES, seed: int = 0) -> Agreement:
@@ -119,7 +119,7 @@ def cohen_kappa(ratings: Ratings, *, resamples: int = RESAMPLES, seed: int = 0) 
 
     def kappa(s: FloatArray) -> FloatArray:
         table: FloatArray = s.reshape(*s.shape[:-1], q, q)
-        table = _ratio(table, table.sum(axis=(-2, -1), keepdims=True))
+        table = ratio(table, table.sum(axis=(-2, -1), keepdims=True))
         chance: FloatArray = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
         same: FloatArray = np.trace(table, axis1=-2, axis2=-1)
         return _beyond_chance(same, chance)
@@ -177,7 +177,7 @@ def krippendorff_alpha(
     q = ratings.categories
     counts, size, paired = _shape(ratings)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(q, dtype=np.int64)
-    weight = _ratio(paired, np.where(paired, size - 1, 1))
+    weight = ratio(paired, np.where(paired, size - 1, 1))
     sums = (pairs * weight[:, None, None]).reshape(len(counts), q * q)
     points = np.arange(q, dtype=np.float64) if values is None else values
 
@@ -188,7 +188,7 @@ def krippendorff_alpha(
         difference = _differences(scale, totals, points)
         observed = (coincidences * difference).sum(axis=(-2, -1))
         expected = (totals[..., :, None] * totals[..., None, :] * difference).sum(axis=(-2, -1))
-        value: FloatArray = 1 - _ratio(observed * (n - 1), expected)
+        value: FloatArray = 1 - ratio(observed * (n - 1), expected)
         return value
 
     return _with_interval(ratings, sums, alpha, resamples, seed)
@@ -216,15 +216,15 @@ def _shape(ratings: Ratings) -> tuple[IntArray, IntArray, IntArray]:
 def _share_sums(ratings: Ratings) -> FloatArray:
     """Return for each item: its agreement and 1 if it has two ratings; 1 if it has one, and its shares."""
     counts, size, paired = _shape(ratings)
-    agree = _ratio((counts * (counts - 1)).sum(axis=1), size * (size - 1))
-    shares = _ratio(counts, np.broadcast_to(size[:, None], counts.shape))
+    agree = ratio((counts * (counts - 1)).sum(axis=1), size * (size - 1))
+    shares = ratio(counts, np.broadcast_to(size[:, None], counts.shape))
     rated = size > 0
     return np.column_stack([np.where(paired, agree, 0), paired, rated, np.where(rated[:, None], shares, 0)])
 
 
 def _from_shares(s: FloatArray, chance: _Coefficient) -> FloatArray:
-    shares = _ratio(s[..., 3:], np.broadcast_to(s[..., 2:3], s[..., 3:].shape))
-    return _beyond_chance(_ratio(s[..., 0], s[..., 1]), chance(shares))
+    shares = ratio(s[..., 3:], np.broadcast_to(s[..., 2:3], s[..., 3:].shape))
+    return _beyond_chance(ratio(s[..., 0], s[..., 1]), chance(shares))
 
 
 def _sum_of_squares(shares: FloatArray) -> FloatArray:
@@ -236,7 +236,7 @@ def _beyond_chance(observed: FloatArray, chance: FloatArray) -> FloatArray:
     """Return (observed - chance) / (1 - chance)."""
     # Shares add up to 1 only to the last digits; a remainder that small is none.
     room = np.where(np.isclose(chance, 1, rtol=0, atol=1e-12), 0, 1 - chance)
-    return _ratio(observed - chance, room)
+    return ratio(observed - chance, room)
 
 
 def _with_interval(
@@ -267,9 +267,3 @@ def _with_interval(
         return Agreement(value, np.nan, np.nan)
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Agreement(value, min(float(low), value), max(float(high), value))
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray) -> FloatArray:
-    ratio: FloatArray = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), np.nan)
-    np.divide(part, whole, out=ratio, where=np.asarray(whole) != 0)
-    return ratio

@@ -19,7 +19,7 @@ import numpy as np
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.scoring.ledger import IntArray
-from specvi_benchmark.scoring.printed import Bounds, describe_runs, runs_of
+from specvi_benchmark.scoring.printed import LARGEST, Bounds, describe_runs, runs_of
 
 
 class Convention(StrEnum):
@@ -173,8 +173,10 @@ def check_table(n: int, positives: Iterable[int] | None, accuracy: Bounds, f1: B
     Raises
     ------
     UserError
-        ``n`` is not positive, or a number of positives is not within 0 and ``n``.
+        ``n`` is not positive or above a million, or a number of positives is not within 0 and ``n``.
     """
+    if n > LARGEST:
+        raise UserError("too many candidates", where="n", expected=f"at most {LARGEST:,}", got=f"{n:,}")
     runs = runs_of(range(n + 1) if positives is None else positives)
     if n < 1 or not runs or runs[0].start < 0 or runs[-1].stop > n + 1:
         raise UserError(

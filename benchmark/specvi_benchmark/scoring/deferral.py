@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from specvi_benchmark.scoring.ledger import BoolArray, IntArray
-from specvi_benchmark.scoring.metrics import FloatArray
+from specvi_benchmark.scoring.metrics import FloatArray, ratio
+
+_ROUNDING = 1e-12  # below is what rounding leaves of 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,17 +49,17 @@ class DeferralCurve:
     @property
     def purity(self) -> FloatArray:
         """Return the purity of the catalogue: YES that the system keeps, and what people confirm."""
-        return _ratio(self.kept_tp + self.found, self.kept_tp + self.kept_fp + self.found)
+        return ratio(self.kept_tp + self.found, self.kept_tp + self.kept_fp + self.found, above=_ROUNDING)
 
     @property
     def machine_purity(self) -> FloatArray:
         """Return the purity of the YES that the system keeps, without the people's part."""
-        return _ratio(self.kept_tp, self.kept_tp + self.kept_fp)
+        return ratio(self.kept_tp, self.kept_tp + self.kept_fp, above=_ROUNDING)
 
     @property
     def completeness(self) -> FloatArray:
         """Return the completeness of the catalogue: YES that the system keeps, and what people confirm."""
-        return _ratio(self.kept_tp + self.found, np.full(len(self.found), self.positives))
+        return ratio(self.kept_tp + self.found, np.full(len(self.found), self.positives), above=_ROUNDING)
 
 
 def deferral_curve(
@@ -173,9 +175,3 @@ def _tie_ends(ordered: FloatArray) -> IntArray:
     changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     ends: IntArray = np.unique(np.concatenate([[0], changes, [len(ordered)]])).astype(np.int64)
     return ends
-
-
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    ratio: FloatArray = np.full(len(part), np.nan)
-    np.divide(part, whole, out=ratio, where=whole > 1e-12)  # below is what rounding leaves of 0
-    return ratio

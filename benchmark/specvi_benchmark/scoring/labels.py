@@ -12,6 +12,7 @@ from specvi_benchmark.scoring.metrics import FloatArray
 LEVEL = 0.95
 LEAST_SYSTEMS = 3  # answers a discrimination is computed from; with two it could only be -1 or 1
 _TAIL = 1e-9  # probability left out at each end of a binomial
+_MOST_COUNTS = 2000  # of one binomial; wider ones (millions of labels) are taken in groups of counts
 
 
 class Ceiling(NamedTuple):
@@ -41,7 +42,7 @@ def f1_ceiling(positives: int, negatives: int, contamination: float, missed: flo
         Numbers of candidates labelled YES and NO.
     contamination, missed
         Assumed shares of wrong labels among them. Each wrong label is an independent event: the interval
-        comes from the two binomial distributions, exactly. It falls with either share, so a range of
+        comes from the two binomial distributions, exactly up to some millions of labels. It falls with either share, so a range of
         assumptions is bounded by its ends.
 
     Notes
@@ -92,7 +93,11 @@ def _binomial(n: int, share: float) -> tuple[IntArray, FloatArray]:
     distribution = stats.binom(n, share)
     first, last = int(distribution.ppf(_TAIL)), int(distribution.ppf(1 - _TAIL))
     counts = np.arange(max(first, 0), last + 1)
-    return counts, distribution.pmf(counts)
+    chances = distribution.pmf(counts)
+    step = -(-len(counts) // _MOST_COUNTS)  # a group is narrower than a hundredth of the standard deviation
+    starts = np.arange(0, len(counts), step)
+    middles = np.minimum(starts + step // 2, len(counts) - 1)
+    return counts[middles], np.add.reduceat(chances, starts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

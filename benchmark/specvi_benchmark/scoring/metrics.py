@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from specvi_benchmark.scoring.ledger import ERROR, NEGATIVE, NO, POSITIVE, YES, IntArray
 
@@ -59,10 +59,10 @@ def metrics(table: NDArray[np.number]) -> Metrics:
     """
     tp, fp, fn, tn = (table[..., place].astype(np.float64) for place in (TP, FP, FN, TN))
     return Metrics(
-        accuracy=_ratio(tp + tn, tp + fp + fn + tn),
-        precision=_ratio(tp, tp + fp),
-        recall=_ratio(tp, tp + fn),
-        f1=_ratio(2 * tp, 2 * tp + fp + fn),
+        accuracy=ratio(tp + tn, tp + fp + fn + tn),
+        precision=ratio(tp, tp + fp),
+        recall=ratio(tp, tp + fn),
+        f1=ratio(2 * tp, 2 * tp + fp + fn),
     )
 
 
@@ -73,10 +73,15 @@ def macro(parts: Metrics, members: list[int]) -> Metrics:
 
 def error_share(counts: IntArray) -> FloatArray:
     """Return the share of candidates that ended as `error`, ``(…, 2, 7)`` → ``(…)``."""
-    return _ratio(counts[..., ERROR].sum(axis=-1), counts.sum(axis=(-2, -1)))
+    return ratio(counts[..., ERROR].sum(axis=-1), counts.sum(axis=(-2, -1)))
 
 
-def _ratio(part: NDArray[np.number], whole: NDArray[np.number]) -> FloatArray:
-    ratio: FloatArray = np.full(np.shape(whole), np.nan)
-    np.divide(part, whole, out=ratio, where=np.asarray(whole) > 0)
-    return ratio
+def ratio(part: ArrayLike, whole: ArrayLike, *, above: float = 0.0) -> FloatArray:
+    """Return part / whole, of any shapes that broadcast; NaN where the whole is not ``above`` what counts as 0.
+
+    The one division of this package: what has nothing to be a share of is undefined, never 0.
+    """
+    parts, wholes = np.broadcast_arrays(part, whole)
+    shares: FloatArray = np.full(wholes.shape, np.nan)
+    np.divide(parts, wholes, out=shares, where=wholes > above)
+    return shares

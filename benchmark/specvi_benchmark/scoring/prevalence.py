@@ -11,7 +11,7 @@ import numpy as np
 
 from specvi_benchmark.scoring.intervals import draw_tables
 from specvi_benchmark.scoring.ledger import NO, YES, BoolArray, Rows
-from specvi_benchmark.scoring.metrics import FN, FP, TN, TP, FloatArray
+from specvi_benchmark.scoring.metrics import FN, FP, TN, TP, FloatArray, ratio
 
 SECONDS_A_LOOK = 10.0
 """One inspection by an expert: the suite's anchor, see docs/deferral.md."""
@@ -77,7 +77,7 @@ def purity_at(rates: Rates, prevalence: float) -> FloatArray:
     Bayes: TPR·π / (TPR·π + FPR·(1 − π)). NaN where nothing is passed on.
     """
     right, false = rates.members * prevalence, rates.others * (1 - prevalence)
-    return _ratio(right, right + false)
+    return ratio(right, right + false)
 
 
 def through(rates: Rates, members: FloatArray | float, others: FloatArray | float) -> Rates:
@@ -96,7 +96,7 @@ def looks_per_member(rates: Rates, prevalence: float) -> FloatArray:
     Without any system it is 1 / prevalence: 525 in the catalogue of Sun et al. 2021.
     """
     passed, right = opened(rates, prevalence), rates.members * prevalence
-    return np.where(right > 0, _ratio(passed, right), np.where(passed > 0, np.inf, np.nan))
+    return np.where(right > 0, ratio(passed, right), np.where(passed > 0, np.inf, np.nan))
 
 
 def hours_saved(
@@ -171,10 +171,10 @@ def survey_drop(
 def _paired_metrics(tables: FloatArray) -> dict[str, FloatArray]:
     tp, fp, fn, tn = (tables[..., place] for place in (TP, FP, FN, TN))
     return {
-        "recall": _ratio(tp, tp + fn),
-        "false_alarms": _ratio(fp, fp + tn),
-        "f1": _ratio(2 * tp, 2 * tp + fp + fn),
-        "accuracy": _ratio(tp + tn, tp + fp + fn + tn),
+        "recall": ratio(tp, tp + fn),
+        "false_alarms": ratio(fp, fp + tn),
+        "f1": ratio(2 * tp, 2 * tp + fp + fn),
+        "accuracy": ratio(tp + tn, tp + fp + fn + tn),
     }
 
 
@@ -189,10 +189,4 @@ def _drop(point: FloatArray, drawn: FloatArray) -> Drop:
 
 def _rates(tables: np.ndarray) -> Rates:
     tp, fp, fn, tn = (np.asarray(tables[..., place], dtype=np.float64) for place in (TP, FP, FN, TN))
-    return Rates(_ratio(tp, tp + fn), _ratio(fp, fp + tn))
-
-
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    ratio = np.full(np.broadcast(part, whole).shape, np.nan)
-    np.divide(part, whole, out=ratio, where=np.asarray(whole) > 0)
-    return ratio
+    return Rates(ratio(tp, tp + fn), ratio(fp, fp + tn))

@@ -13,6 +13,9 @@ READINGS: tuple[Reading, ...] = ("rounded", "truncated")
 
 _NUMBER = re.compile(r"\d+(?:\.(\d+))?")
 _RUN = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
+LARGEST = 1_000_000
+"""The most candidates that are checked: every number of right ones is tried, and a test set has fewer."""
+
 _NEVER = 10**18  # more true positives than there are candidates
 
 
@@ -100,8 +103,10 @@ def read_positives(text: str, name: str = "positives") -> list[range]:
                 expected="a number, a range or a list: 229, 190-256, 220,223,230-240",
                 got=text,
             )
-        low = int(found[1])
-        numbers.update(range(low, int(found[2] or low) + 1))
+        low, high = (float(number or found[1]) for number in found.groups())
+        if max(low, high) > LARGEST:  # before a range of them is written out
+            raise UserError("too many positives", where=name, expected=f"at most {LARGEST:,}", got=text[:60])
+        numbers.update(range(int(low), int(high) + 1))
     return runs_of(numbers)
 
 

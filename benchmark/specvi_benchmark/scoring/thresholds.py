@@ -64,14 +64,14 @@ def purity_threshold(
     """Return the lowest threshold tried above which purity is promised with ``confidence``; YES is p > it.
 
     Lists of the highest p are tried, 2, 4, 8, … times as long as a faultless one would need to be alone, each
-    with a Clopper–Pearson lower bound at an equal part of 1 − confidence. Given the first p below a list, what is on it are independent draws, so each bound
-    is exact: the argument of Geifman & El-Yaniv 2017, NIPS, for selective risk. NaN where no list passes.
+    with a Clopper–Pearson lower bound at an equal part of 1 − confidence. Given the first p below a list, what is on
+    it are independent draws, so each bound is exact: the argument of Geifman & El-Yaniv 2017, NIPS, for selective risk. NaN where no list passes.
     It holds at the share of positives of the calibration set only.
     """
-    falling = np.sort(p)[::-1]
+    falling = np.sort(p[np.isfinite(p)])[::-1]  # without a P(YES), −∞, nothing is on a list
     sizes = []
     size = 2 * positives_needed(purity, confidence)
-    while size < len(p):
+    while size < len(falling):
         sizes.append(size)
         size *= 2
     passed = np.nan

@@ -15,6 +15,8 @@ from typing import Any
 RANGE_KEY, LABEL_KEY = "wavelength_range", "label"
 LONGEST_ARGUMENTS = 20_000
 LONGEST_LABEL = 80
+LONGEST_RANGE = 80
+"""Characters of a range, or of one end of it, that stand for a number: longer text is none."""
 
 _WRAPPERS = ("arguments", "parameters", "args", "input", "tool_input", "kwargs", "function")
 _RANGE_NAMES = frozenset(
@@ -70,7 +72,7 @@ _HIGH_NAMES = frozenset(
         "maximum",
     ]
 )
-_NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|(?<=\d)\.)?(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _ONE = re.compile(
     rf"\s*({_NUMBER})\s*(Å|A|AA|angstroms?|ångströms?|nm|nanometers?|nanometres?)?\s*", re.IGNORECASE
 )
@@ -134,7 +136,7 @@ def _parsed(raw: object, mended: list[str]) -> tuple[object, str]:
         if parsed is None:
             break
         value = parsed
-    if isinstance(value, str) and not _PAIR.fullmatch(value.strip()):
+    if isinstance(value, str) and not _match(_PAIR, value):
         return None, f"The arguments are not valid JSON: {_shown(text)}"
     if not isinstance(value, str) and text[0] in "\"'":
         mended.append("the arguments were wrapped in a string")
@@ -247,17 +249,25 @@ def _pair(ends: object, mended: list[str]) -> tuple[object, object] | None:
         if isinstance(ends, list | tuple) and len(ends) == 1:
             mended.append("the range was nested")
             ends = ends[0]
-        elif isinstance(ends, str) and not _PAIR.fullmatch(ends.strip()):
+        elif isinstance(ends, str) and not _match(_PAIR, ends):
             ends = _literal(ends)
     if isinstance(ends, list | tuple) and len(ends) == 2:
         return ends[0], ends[1]
     if isinstance(ends, Mapping):
         return _named_ends(ends, mended)
-    if isinstance(ends, str) and (match := _PAIR.fullmatch(ends.strip())):
+    if isinstance(ends, str) and (match := _match(_PAIR, ends)):
         mended.append("the range was text")
         units = match["unit"] or match["unit2"] or "", match["unit2"] or match["unit"] or ""
         return f"{match['low']} {units[0]}", f"{match['high']} {units[1]}"
     return None
+
+
+def _match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Match a short text, its white space single: a pattern tries every way to share out a run of blanks."""
+    single = " ".join(text[: 4 * LONGEST_RANGE].split())
+    return (
+        pattern.fullmatch(single) if len(text) <= 4 * LONGEST_RANGE and len(single) <= LONGEST_RANGE else None
+    )
 
 
 def _named_ends(ends: Mapping[Any, Any], mended: list[str]) -> tuple[object, object] | None:
@@ -276,8 +286,8 @@ def _number(value: object, mended: list[str]) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):
-        match = _ONE.fullmatch(value)
-        if match is None or not any(sign.isdigit() for sign in match[1]):
+        match = _match(_ONE, value)
+        if match is None:
             return None
         mended.append("numbers were given as text")
         number = float(match[1].replace(",", ""))

@@ -19,6 +19,10 @@ from specvi_benchmark.views.style import CLEAN_SIZE_PX, LOOKS, ViewOptions, rele
 DOT_PX = 2.0
 """Radius of the dot that a good pixel between two masked ones becomes."""
 
+NARROWEST, ROOM_AA = 1e-7, 1.0
+"""A window narrower than this share of its wavelength (0.0007 Å at Hα) is one place: it stands in the middle of
+an axis with this much room on either side, since ticks could not tell its ends apart."""
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -128,7 +132,7 @@ def prepare(
     marker_redshift: float | None,
 ) -> Drawing:
     """Decide everything about a picture; see `specvi_benchmark.views.view.render`."""
-    stretch = _stretch(redshift)
+    stretch = stretch_of(redshift)
     frame: Frame = "rest" if redshift else "observed"
     low, high = spectrum.range_AA
     shown_AA = clip_window(window_AA, (low / stretch, high / stretch))
@@ -137,7 +141,7 @@ def prepare(
     seen = found if options.smooth_px == 1 else flux_range(points.drawn[points.good])
     limits = axis_limits(seen, robust=options.is_robust, headroom=HEADROOM[options.style])
     power = exponent(limits) if options.style == "clean" else 0
-    shift = _stretch(redshift if marker_redshift is None else marker_redshift) / stretch
+    shift = stretch_of(redshift if marker_redshift is None else marker_redshift) / stretch
     lines = [(name, get_line(name).vacuum_AA * shift) for name in options.markers]
     markers = [(name, value) for name, value in lines if shown_AA[0] <= value <= shown_AA[1]]
     flux_ends = (found.low, found.high)
@@ -188,28 +192,47 @@ def clip_window(window_AA: tuple[float, float] | None, data_AA: tuple[float, flo
     return max(first, low), min(last, high)
 
 
-def _stretch(redshift: float | None) -> float:
+def stretch_of(redshift: float | None) -> float:
+    """Return by how much a redshift stretches wavelengths; 1 for None.
+
+    Raises
+    ------
+    UserError
+        It is not finite or not above −1.
+    """
     stretch = 1 + (redshift or 0.0)
     if not (math.isfinite(stretch) and stretch > 0):
         raise UserError("no such redshift", where="redshift", expected="finite, above −1", got=redshift)
     return stretch
 
 
-def _points(spectrum: Spectrum, stretch: float, window_AA: tuple[float, float], smooth_px: int) -> Points:
-    """Cut the window out of the spectrum."""
+def cut_window(
+    spectrum: Spectrum, stretch: float, window_AA: tuple[float, float]
+) -> tuple[FloatArray, slice]:
+    """Return every wavelength in the frame drawn, and which pixels are in the window, both ends included.
+
+    The one place where pixels are chosen: multiplying a window into the observed frame instead can round the
+    other way, and take or lose the pixel at its end.
+    """
     wavelength = spectrum.wavelength_AA / stretch
     first = int(np.searchsorted(wavelength, window_AA[0], side="left"))
     last = int(np.searchsorted(wavelength, window_AA[1], side="right"))
+    return wavelength, slice(first, max(first, last))
+
+
+def _points(spectrum: Spectrum, stretch: float, window_AA: tuple[float, float], smooth_px: int) -> Points:
+    """Cut the window out of the spectrum."""
+    wavelength, cut = cut_window(spectrum, stretch, window_AA)
     good, flux = spectrum.good, held(spectrum.flux)
-    if not good[first:last].any():
+    if not good[cut].any():
+        pixels = cut.stop - cut.start
         raise UserError(
             "no good pixel in the window",
             where=f"{window_AA[0]:.1f} to {window_AA[1]:.1f} Å",
-            got=f"{last - first} pixels, all masked" if last > first else "no pixel",
+            got=f"{pixels} pixels, all masked" if pixels else "no pixel",
             fix="choose another window; the spectrum has a gap here",
         )
     drawn = flux if smooth_px == 1 else smooth(flux, good, smooth_px)  # neighbours outside the window count
-    cut = slice(first, last)
     return Points(wavelength[cut], flux[cut], spectrum.ivar[cut], good[cut], drawn[cut])
 
 
@@ -232,7 +255,9 @@ def _clean_content(
     scale = 10.0**power
     unit = f" (×10{str(power).translate(_SUPERSCRIPTS)})" if power else ""
     smoothed = f", mean of {smooth_px} pixels" if smooth_px > 1 else ""
-    low, high = window_AA if window_AA[0] < window_AA[1] else (window_AA[0] - 1, window_AA[1] + 1)
+    low, high = window_AA
+    if high - low < NARROWEST * high:
+        low, high = low - ROOM_AA, high + ROOM_AA
     return Content(
         x_limits=(low, high),
         y_limits=(limits[0] / scale, limits[1] / scale),
@@ -249,7 +274,7 @@ def _released_content(
     """Return what the released tool prints: margins of 5 %, statistics in the quarter with fewest points."""
     first, last = points.extent_AA
     low, high = flux_ends
-    room = 0.05 * (last - first) or 1.0
+    room = 0.05 * (last - first) if last - first >= NARROWEST * last else ROOM_AA
     return Content(
         x_limits=(first - room, last + room),
         y_limits=limits,

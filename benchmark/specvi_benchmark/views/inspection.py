@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from specvi_benchmark.features import Shift
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.tasks import Task
+from specvi_benchmark.views.drawing import cut_window, stretch_of
 from specvi_benchmark.views.style import ViewOptions
 from specvi_benchmark.views.view import View, render
 
@@ -31,12 +32,12 @@ def inspection_views(
     they are measured.
     """
     yield NamedView("full", "", render(spectrum, None, options, redshift=shift.redshift))
-    stretch = 1 + shift.redshift
+    stretch = stretch_of(shift.redshift)
     low, high = (edge / stretch for edge in spectrum.range_AA)
     for window in task.windows:
         first, last = window.range_AA
         covered = min(last, high) - max(first, low)
-        inside = spectrum.window(first * stretch, last * stretch)
+        _, inside = cut_window(spectrum, stretch, window.range_AA)
         if covered >= COVERED_SHARE * (last - first) and spectrum.good[inside].any():
             view = render(spectrum, window.range_AA, options, redshift=shift.redshift)
             yield NamedView(window.label, window.look_for, view)

@@ -22,6 +22,8 @@ SMALLEST_AXES_PX = 16
 MARKER_FONT, STATISTICS_FONT, TITLE_FONT = "regular 12px", "regular 9pt@80", "bold 14pt@80"
 MARKER_ROW_PX, MOST_MARKER_ROWS = 15, 3
 DASH_PX = 4
+RIGHT_PX = 20
+"""Room beside the axes in ``clean``, as long as the last wavelength label needs no more."""
 
 # Released: tight_layout leaves 12 pixels, of which the tight bounding box keeps 8; then label, 4 pt, tick
 # labels, 3.5 pt, axes. The title stands 20 pt above.
@@ -110,7 +112,9 @@ def _axes(style: StyleName, look: Look, size_px: tuple[int, int], content: Conte
     if style == "spec-o3":
         right -= _overhang(x_ticks, x_labels, content.x_limits, (left, right), look)
     else:  # whole pixels, and one place for all but long labels
-        left, right = float(max(72, round(left) + look.tick_px)), float(width - 20)
+        left, right = float(max(72, round(left) + look.tick_px)), float(width - RIGHT_PX)
+        overhang = _overhang(x_ticks, x_labels, content.x_limits, (left, right), look)
+        right -= max(0, math.ceil(overhang) + 2 - RIGHT_PX)
         bottom = float(round(bottom))
     left = min(left, right - SMALLEST_AXES_PX)
     bottom = max(bottom, top + SMALLEST_AXES_PX)

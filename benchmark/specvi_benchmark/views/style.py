@@ -76,7 +76,8 @@ class ViewOptions:
         ):
             if value is not None and value not in known:
                 raise UserError(f"no such {name}", where=name, expected=" or ".join(known), got=value)
-        if not (1 <= self.smooth_px <= WIDEST_SMOOTHING_PX and self.smooth_px % 2):
+        whole = isinstance(self.smooth_px, int)
+        if not (whole and 1 <= self.smooth_px <= WIDEST_SMOOTHING_PX and self.smooth_px % 2):
             raise UserError(
                 "smoothing needs an odd number of pixels",
                 where="smooth_px",
@@ -95,12 +96,19 @@ class ViewOptions:
             )
 
     def _check_size(self) -> None:
-        if self.size_px is not None and not all(SMALLEST_PX <= side <= LARGEST_PX for side in self.size_px):
+        if self.size_px is None:
+            return
+        sides = tuple(self.size_px)
+        if len(sides) != 2 or not all(isinstance(side, int) for side in sides):
+            raise UserError(
+                "a size is two whole numbers", where="size_px", expected="width and height", got=self.size_px
+            )
+        if not all(SMALLEST_PX <= side <= LARGEST_PX for side in sides):
             raise UserError(
                 "the size of a picture is out of range",
                 where="size_px",
                 expected=f"width and height from {SMALLEST_PX} to {LARGEST_PX}",
-                got=f"{self.size_px[0]} × {self.size_px[1]}",
+                got=f"{sides[0]} × {sides[1]}",
             )
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.views.arguments import LABEL_KEY, RANGE_KEY, Asked, read_arguments
+from specvi_benchmark.views.drawing import cut_window, stretch_of
 from specvi_benchmark.views.style import ViewOptions
 from specvi_benchmark.views.view import View, render
 
@@ -73,7 +74,7 @@ def call_tool(
     Text and view. What the model got wrong never raises; a fault of ``options`` or ``redshift`` does.
     """
     asked = read_arguments(raw_arguments)
-    stretch = 1 + (redshift or 0.0)
+    stretch = stretch_of(redshift)
     low, high = (edge / stretch for edge in spectrum.range_AA)
     covers = f"The spectrum covers {low:.1f} to {high:.1f} Å."
     if asked.window_AA is None:
@@ -87,7 +88,7 @@ def call_tool(
         return ToolReply(
             f"No picture: the window [{first:g}, {last:g}] Å lies outside the data. {covers}{nanometres}"
         )
-    if not _has_good_pixel(spectrum, first * stretch, last * stretch):
+    if not spectrum.good[cut_window(spectrum, stretch, asked.window_AA)[1]].any():
         return ToolReply(
             f"No picture: no good pixel between {first:g} and {last:g} Å; the window is narrower than a pixel "
             f"or lies in a gap. {covers} Ask for a wider or another window."
@@ -95,10 +96,6 @@ def call_tool(
     view = render(spectrum, asked.window_AA, options, redshift=redshift, marker_redshift=marker_redshift)
     mended = asked.mended + _clipped(asked.window_AA, (low, high))
     return ToolReply(_sentence(view, asked, mended), view, mended)
-
-
-def _has_good_pixel(spectrum: Spectrum, low_AA: float, high_AA: float) -> bool:
-    return bool(spectrum.good[spectrum.window(low_AA, high_AA)].any())
 
 
 def _clipped(window_AA: tuple[float, float], data_AA: tuple[float, float]) -> tuple[str, ...]:

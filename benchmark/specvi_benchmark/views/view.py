@@ -17,7 +17,7 @@ from specvi_benchmark.views.palette import palette_of
 from specvi_benchmark.views.png import encode
 from specvi_benchmark.views.style import StyleName, ViewOptions
 
-RENDERER_VERSION = 2
+RENDERER_VERSION = 3
 """Raised whenever any pixel of any picture can change. Stands in run.json."""
 
 ROWS_HASHED = 32
