@@ -18,7 +18,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from specvi_benchmark.evidence.claims import Kind
 from specvi_benchmark.evidence.features import Feature, Place
-from specvi_benchmark.evidence.maps import Binned, IntArray, Maps, bin_log, line_maps, step_maps
+from specvi_benchmark.evidence.maps import Binned, IntArray, Maps, bin_log, fit_width, line_maps, step_maps
 from specvi_benchmark.lines import all_bands, all_lines
 from specvi_benchmark.spectrum import BoolArray, FloatArray, Spectrum
 
@@ -65,7 +65,7 @@ class Tested:
     height
         Its height over the continuum: emission positive; a step positive where the flux rises going redward.
     fwhm_kms
-        Width of that template for a line, good to a factor of 1.3; None for a band.
+        Width of a line: of the Gaussian that fits best where it is found, else of the template; None for a band.
     is_opposite
         The opposite is found: absorption for emission, a step the other way for a band.
     """
@@ -229,8 +229,8 @@ def _is_own(light: Light, shape: str, sign: int, at: IntArray, scale: int) -> bo
 def _peak(light: Light, shape: str, sign: int, at: int, scale: int) -> bool | None:
     """Tell whether the signal is strongest within the tolerance: a neighbour's flank is no feature of its own.
 
-    A step must also go the right way, TiO 5167 and C2 5165 lie 2 Å apart; None where it goes the wrong way beyond
-    doubt.
+    The opposite must not be stronger there: beside an emission line its flanks look like absorption, and TiO 5167
+    lies 2 Å from C2 5165. None where a step goes the wrong way beyond doubt.
     """
     values = light.maps(shape).significance[scale]
     signed = np.abs(values) if sign == 0 else sign * values
@@ -240,8 +240,9 @@ def _peak(light: Light, shape: str, sign: int, at: int, scale: int) -> bool | No
     if not near.size:
         return False
     highest, lowest = near.max(), near.min()
-    if shape == "step" and -lowest > highest:
-        return None if -lowest > max(STRONG_SIGMA, 2 * highest) else False
+    if sign and -lowest > highest:
+        wrong_way = shape == "step" and -lowest > max(STRONG_SIGMA, 2 * highest)
+        return None if wrong_way else False
     around = signed[max(0, at - 2 * reach) : at + 2 * reach + 1]
     return bool(np.nanmax(around) <= highest)
 
@@ -255,12 +256,15 @@ def _result(light: Light, shape: str, sign: int, at: IntArray, p: float, scale: 
     values = maps.significance[np.ix_(rows, around)]
     signed = np.abs(values) if sign == 0 else sign * values
     row, pixel = np.unravel_index(int(np.nanargmax(signed)), signed.shape)
+    fwhm = float(maps.width_kms[rows[row]]) if shape == "line" else None
+    if fwhm is not None and p < P_FOUND:
+        fwhm = fit_width(light.binned, int(around[pixel]), fwhm)
     return Tested(
         outcome="found" if p < P_FOUND else "not found",
         p=float(p),
         significance=float(signed[row, pixel]),
         height=float(maps.height[rows[row], around[pixel]]),
-        fwhm_kms=float(maps.width_kms[rows[row]]) if shape == "line" else None,
+        fwhm_kms=fwhm,
     )
 
 
