@@ -39,6 +39,11 @@ class AgentVetter:
             self.expected_usd: float | None = model.expected_usd
 
     @property
+    def model(self) -> Model:
+        """Return the model, for other uses than inspection, such as judging."""
+        return self._model
+
+    @property
     def config(self) -> Mapping[str, Any]:
         """Return everything that changes a verdict: of the model and of the inspection."""
         return {"model": dict(self._model.config), **self._options.config}

@@ -279,4 +279,5 @@ def _cells(move: "Move | None", *, with_p_yes: bool) -> list[str]:
 def _points(shift: "Shift | None") -> str:
     if shift is None:
         return "–"
-    return f"{100 * shift.value:+.0f} [{100 * shift.low:+.0f}, {100 * shift.high:+.0f}]"
+    value, low, high = (round(100 * number) for number in (shift.value, shift.low, shift.high))
+    return f"{value:+d} [{low:+d}, {high:+d}]"
