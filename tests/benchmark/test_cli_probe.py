@@ -222,3 +222,28 @@ def test_by_task_prints_a_table_for_each(
     assert done.exit_code == 0, done.output
     titles = [line.strip() for line in done.output.splitlines()]
     assert [title for title in titles if title in {"all tasks", "cv", "wd"}] == ["all tasks", "cv", "wd"]
+
+
+def test_one_vetter_is_made_at_a_time_and_none_twice_in_a_row(made: list, split: str, tmp_path: Path) -> None:
+    assert invoke("balmer", "--split", split, "--out", tmp_path / "p").exit_code == 0
+    assert [vetter.config.get("title") for vetter in made] == [None, "none", "figure"]
+
+
+def test_a_limit_in_dollars_holds_for_all_probes_together(
+    made: list, split: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    free = Balmer.vet
+    monkeypatch.setattr(
+        Balmer, "vet", lambda self, asked: (replace(one, cost_usd=0.01) for one in free(self, asked))
+    )
+    monkeypatch.setattr(Balmer, "expected_usd", 0.01, raising=False)
+    arguments = ["balmer", "--split", split, "--out", tmp_path / "p", "--probe", "scaled"]
+    done = invoke(*arguments, "--max-usd", "0.305")  # 20 questions as they are, 10 of the probe's
+    assert done.exit_code == 3, done.output
+    logged = [
+        (tmp_path / "p" / name / "predictions.jsonl").read_text().count("\n") for name in ("plain", "scaled")
+    ]
+    assert logged == [20, 10]
+    assert invoke(*arguments, "--max-usd", "0.41").exit_code == 0

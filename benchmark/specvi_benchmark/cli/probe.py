@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from specvi_benchmark.probes.moves import Move, Shift
     from specvi_benchmark.probes.report import ProbeReport
-    from specvi_benchmark.probes.series import Answers, Step, System
+    from specvi_benchmark.probes.series import Answers, Series, Step, System
     from specvi_benchmark.runs.record import SplitReference
     from specvi_benchmark.splits import Split
 
@@ -58,7 +58,7 @@ def probe(
     from specvi_benchmark.files import write_json
     from specvi_benchmark.probes import choose_probes
     from specvi_benchmark.probes.report import REPORT_FILE, make_report
-    from specvi_benchmark.probes.series import plan
+    from specvi_benchmark.probes.series import AS_IS, plan
 
     console = Console(highlight=False)
     chosen = choose_probes(only or [])
@@ -72,17 +72,16 @@ def probe(
         if members:
             candidates = _members(candidates)
         folder = out or Path("probes") / f"{reference.name}-{system.spec}".replace(":", "-").replace("/", "-")
-        steps, left_out = plan(system, chosen, candidates, seed)
-        steps = ([] if plain else [_plain(system, candidates)]) + steps
-        _ask(system, steps, reference, folder, seed=seed, max_usd=max_usd, yes=yes)
+        steps, left_out = plan([*([] if plain else [AS_IS]), *chosen], candidates, seed)
+        series = _ask(system, steps, reference, folder, seed=seed, max_usd=max_usd, yes=yes)
         report = make_report(
             system.spec,
             system.options,
             reference,
             candidates,
-            steps,
-            left_out,
-            _answers(steps, folder, plain),
+            series.answered,
+            [*left_out, *series.left_out],
+            _answers(series.answered, folder, plain),
             seed,
         )
     write_json(folder / REPORT_FILE, report.model_dump(mode="json"))
@@ -142,12 +141,6 @@ def _members(split: "Split") -> "Split":
     return Split(split.name, split.version, kept, split.recipe)
 
 
-def _plain(system: "System", split: "Split") -> "Step":
-    from specvi_benchmark.probes.series import AS_IS, Step
-
-    return Step(AS_IS, system.load(), split)
-
-
 def _ask(
     system: "System",
     steps: list["Step"],
@@ -157,7 +150,7 @@ def _ask(
     seed: int,
     max_usd: float | None,
     yes: bool,
-) -> None:
+) -> "Series":
     """Ask every step, with a bar for each; leave with an exit code where it stopped early."""
     from rich.console import Console
 
@@ -168,7 +161,7 @@ def _ask(
     console = Console(stderr=True)
     if not yes and max_usd is None:
         waiting = sum(len(unanswered(step.split, finished(folder / step.probe.name))) for step in steps)
-        confirm(waiting, getattr(steps[0].vetter, "expected_usd", 0.0) if steps else 0.0, console)
+        confirm(waiting, getattr(system.load(), "expected_usd", 0.0), console)
     with ExitStack() as stack:
         bars: dict[str, RunBar] = {}
 
@@ -181,15 +174,16 @@ def _ask(
             bars[step.probe.name].show(progress)
 
         try:
-            stopped = ask_steps(
+            series = ask_steps(
                 system, steps, reference, folder, seed=seed, limits=Limits(max_usd), report=show
             )
         except KeyboardInterrupt:
             console.print("Interrupted. The same command goes on where it stopped.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
-    if stopped is not None:
-        console.print(f"Stopped: {stopped}. The same command with a higher limit goes on.")
+    if series.stopped_by is not None:
+        console.print(f"Stopped: {series.stopped_by}. The same command with a higher limit goes on.")
         raise typer.Exit(EXIT_UNFINISHED)
+    return series
 
 
 def _answers(steps: list["Step"], folder: Path, plain: Path | None) -> dict[str, "Answers"]:

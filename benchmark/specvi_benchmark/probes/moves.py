@@ -32,7 +32,7 @@ class Move(StrictModel):
     Attributes
     ----------
     task
-        A task's key, or `ALL_TASKS` of the track together.
+        A task's key, or `ALL_TASKS` together.
     truth
         Of members (YES) or of others (NO).
     candidates, objects

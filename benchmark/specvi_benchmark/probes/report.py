@@ -61,7 +61,7 @@ def make_report(
     answers: Mapping[str, Answers],
     seed: int,
 ) -> ProbeReport:
-    """Compare every probe with what it is compared with: all tasks of a track together, then task by task.
+    """Compare every probe with what it is compared with: all tasks together, then task by task.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Asks a vetter the same candidates once for each probe: each probe is a run of its own, resumable as any."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,30 +22,45 @@ Answers = Mapping[str, Prediction]
 """Candidate id → what was said of it."""
 
 
-@dataclass(frozen=True, slots=True)
 class System:
-    """The vetter under test: how it is made, with its options."""
+    """The vetter under test: how it is made, and with which options.
 
-    spec: str
-    options: Mapping[str, str]
+    One vetter is kept at a time: it may be a model that fills a GPU.
+    """
+
+    def __init__(self, spec: str, options: Mapping[str, str]) -> None:
+        self.spec, self.options = spec, dict(options)
+        self._made: tuple[Mapping[str, str], AnyVetter] | None = None
 
     def load(self, more: Mapping[str, str] | None = None) -> AnyVetter:
-        """Make the vetter, with further options.
+        """Make the vetter, with further options; the one that was made last is not made again.
 
         Raises
         ------
         UserError
             It does not take these options.
         """
-        return load_vetter(self.spec, {**self.options, **(more or {})})
+        wanted = {**self.options, **(more or {})}
+        if self._made is None or self._made[0] != wanted:
+            self._made = None
+            self._made = wanted, load_vetter(self.spec, wanted)
+        return self._made[1]
+
+    def for_probe(self, probe: Probe) -> AnyVetter | None:
+        """Return the vetter to ask a probe; None where it lacks the options that the probe can't do without."""
+        try:
+            return self.load(probe.options)
+        except UserError:
+            if not probe.options:
+                raise
+            return None if probe.needs_options else self.load()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One probe, ready to be asked: the vetter to ask, and the candidates as the probe changes them."""
+    """One probe, ready to be asked: the candidates as it changes them."""
 
     probe: Probe
-    vetter: AnyVetter
     split: Split
 
 
@@ -69,28 +84,25 @@ def probed(split: Split, probe: Probe, seed: int) -> Split:
     return Split(f"{split.name}-{probe.name}", split.version, tuple(kept), recipe)
 
 
-def plan(
-    system: System, probes: Sequence[Probe], split: Split, seed: int
-) -> tuple[list[Step], list[LeftOut]]:
-    """Return the steps of a series, and the probes that can't be asked."""
-    vetter = system.load()
+def plan(probes: Sequence[Probe], split: Split, seed: int) -> tuple[list[Step], list[LeftOut]]:
+    """Return the steps of a series, and the probes that apply to none of the candidates."""
     steps, left_out = [], []
     for probe in probes:
-        asked: AnyVetter | None = vetter
-        if probe.options:
-            try:
-                asked = system.load(probe.options)
-            except UserError:
-                asked = None if probe.needs_options else vetter
-        if asked is None:
-            left_out.append(LeftOut(probe, "the vetter draws no pictures with a title"))
-            continue
         changed = probed(split, probe, seed)
         if changed.candidates:
-            steps.append(Step(probe, asked, changed))
+            steps.append(Step(probe, changed))
         else:
             left_out.append(LeftOut(probe, "it applies to none of these candidates"))
     return steps, left_out
+
+
+@dataclass(slots=True)
+class Series:
+    """What came of asking: the steps that are answered, the probes left out, and why it stopped early, if it did."""
+
+    answered: list[Step] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    stopped_by: str | None = None
 
 
 def ask_steps(
@@ -102,22 +114,25 @@ def ask_steps(
     seed: int,
     limits: Limits = NO_LIMITS,
     report: Callable[[Step, Progress], None] = lambda *_: None,
-) -> str | None:
-    """Run every step in a folder of its own; return why it stopped early, None where all are answered.
+) -> Series:
+    """Run every step in a folder of its own, up to the first that a limit stops.
 
     ``max_usd`` of the limits holds for all steps together, earlier calls included; ``max_minutes`` for each step.
     """
-    left_usd = limits.max_usd
+    series, left_usd = Series(), limits.max_usd
     for step in steps:
-        last = Progress(0, len(step.split.candidates), {})
+        vetter = system.for_probe(step.probe)
+        if vetter is None:
+            series.left_out.append(LeftOut(step.probe, "the vetter draws no pictures with a title"))
+            continue
+        reports: list[Progress] = []
 
-        def told(progress: Progress, step: Step = step) -> None:
-            nonlocal last
-            last = progress
+        def told(progress: Progress, step: Step = step, reports: list[Progress] = reports) -> None:
+            reports[:] = [progress]
             report(step, progress)
 
         record = run(
-            step.vetter,
+            vetter,
             system.spec,
             step.split,
             replaced(reference, step.split),
@@ -127,10 +142,12 @@ def ask_steps(
             report=told,
         )
         if record.ended is None:
-            return last.stopped_by
+            series.stopped_by = reports[-1].stopped_by
+            return series
+        series.answered.append(step)
         if left_usd is not None:
-            left_usd = max(0.0, left_usd - (last.spent_usd or 0.0))
-    return None
+            left_usd = max(0.0, left_usd - (reports[-1].spent_usd or 0.0))
+    return series
 
 
 def replaced(reference: SplitReference, split: Split) -> SplitReference:
