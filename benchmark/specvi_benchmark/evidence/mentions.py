@@ -93,7 +93,8 @@ _NO_WAVELENGTH = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    r"^[\s(,:~≈λ]*(?:(?:lines?|bands?|head|emission|absorption|is|at|near|around|about|of|the|is at)[\s(~≈λ]*){0,4}$",
+    r"^[\s(,:~≈λ]*(?:(?:lines?|bands?|head|emission|absorption|is|are|in|at|near|around|about|of|the|broad|strong|weak"
+    r"|clear(?:ly)?|seen|visible|present|located|centred|centered|appears)[\s(~≈λ]*){0,6}$",
     re.IGNORECASE,
 )
 
