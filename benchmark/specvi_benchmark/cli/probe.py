@@ -1,4 +1,4 @@
-"""Ask a vetter changed spectra (features hidden, noise, names, redshifts): what do its answers rest on?"""
+"""Ask a vetter about changed spectra (features hidden, noise, names, redshifts): what its answers rest on."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
