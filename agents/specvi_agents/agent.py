@@ -51,6 +51,11 @@ class AgentVetter:
             self.expected_usd = None if each is None else each * self._options.votes
 
     @property
+    def model(self) -> Model:
+        """Return the model, for other uses than inspection, such as judging."""
+        return self._model
+
+    @property
     def config(self) -> Mapping[str, Any]:
         """Return everything that changes a verdict: of the model and of the inspection."""
         return {"model": dict(self._model.config), **self._options.config}
