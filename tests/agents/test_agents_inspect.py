@@ -108,7 +108,7 @@ def test_the_model_sees_what_the_environment_says(split: str, tmp_path: Path) ->
         return says(NO) if turn(messages) else looks(["4900", 4800])
 
     log_of(specvi(split=split), playing(part), tmp_path, limit=1)
-    from specvi_benchmark.splits.io import find_split
+    from specvi_benchmark.splits.named import find_split
 
     environment = InspectionEnvironment()
     opening = environment.reset(find_split(split).candidates[0].question)

@@ -146,20 +146,23 @@ def test_two_processes_write_the_same_bytes_as_one(built, tmp_path):
     assert (again.fingerprint, again.report) == (split.fingerprint, split.report)
 
 
-def test_a_screening_is_taken_up_where_it_was_left(built, tmp_path):
+def screened_files(folder):
+    return sorted(folder.glob("*.parquet"))
+
+
+def test_a_screening_is_taken_up_where_it_was_left(built):
     _, work = built
     archive = open_archive(toy())
-    (done,) = work.glob("[0-9a-f]*")
-    assert done.name == screening_name(archive)
-    files = {path: path.stat().st_mtime_ns for path in done.iterdir()}
-    before = content(done)
-    lost = sorted(files)[1]
-    lost.unlink()
+    names = [f"{screening_name(archive, number)}.parquet" for number in range(archive.shards)]
+    assert sorted(names) == [path.name for path in screened_files(work)]
+    files = {path: path.stat().st_mtime_ns for path in screened_files(work)}
+    before = {path: path.read_bytes() for path in files}
+    (work / names[1]).unlink()
     heard = []
     with workers(1) as pool:
-        screen(archive, done, pool, lambda *said: heard.append(said))
+        screen(archive, work, pool, lambda *said: heard.append(said))
     assert [number for _, number, _ in heard] == [len(files) - 1, len(files)]
-    assert content(done) == before
+    assert {path: path.read_bytes() for path in screened_files(work)} == before
     kept = [path for path in files if path.stat().st_mtime_ns == files[path]]
     assert len(kept) == len(files) - 1
 
@@ -186,11 +189,8 @@ def test_killed_at_random_moments_a_build_ends_with_the_same_bytes(built, tmp_pa
 
 
 def test_a_damaged_screening_is_told_with_the_file(built, tmp_path):
-    archive = open_archive(toy())
-    (done,) = built[1].glob("[0-9a-f]*")
-    copy = tmp_path / "work" / done.name
-    shutil.copytree(done, copy)
-    victim = copy / "shard-00001.parquet"
+    shutil.copytree(built[1], tmp_path / "work")
+    victim = screened_files(tmp_path / "work")[1]
     content = bytearray(victim.read_bytes())
     content[len(content) // 2] ^= 1  # inside the features
     victim.write_bytes(content)
@@ -202,28 +202,26 @@ def test_a_damaged_screening_is_told_with_the_file(built, tmp_path):
         build_split(toy(), work=tmp_path / "work")
     victim.unlink()
     assert build_split(toy(), work=tmp_path / "work").fingerprint == built[0].fingerprint
-    assert screening_name(archive) == done.name
 
 
 def test_a_build_that_clears_up_takes_nothing_but_its_own_screening(built, tmp_path):
-    (done,) = built[1].glob("[0-9a-f]*")
-    shutil.copytree(done, tmp_path / done.name)
-    (tmp_path / "another").mkdir()
-    build_split(toy(), work=tmp_path, keep_screening=False)
-    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["another"]
+    shutil.copytree(built[1], tmp_path / "work")
+    (tmp_path / "work" / "another.parquet").touch()
+    build_split(toy(), work=tmp_path / "work", keep_screening=False)
+    assert [path.name for path in screened_files(tmp_path / "work")] == ["another.parquet"]
 
 
-def test_builds_of_one_archive_wait_for_each_other(built, tmp_path):
-    (done,) = built[1].glob("[0-9a-f]*")
-    shutil.copytree(done, tmp_path / done.name)
+def test_builds_in_one_cache_wait_for_each_other(built, tmp_path):
+    work = tmp_path / "work"
+    shutil.copytree(built[1], work)
     heard = []
     with ThreadPoolExecutor(1) as pool:
-        with locked(tmp_path / done.name):
-            build = pool.submit(build_split, toy(), work=tmp_path, report=lambda *said: heard.append(said[0]))
+        with locked(work):
+            build = pool.submit(build_split, toy(), work=work, report=lambda *said: heard.append(said[0]))
             while not heard:
                 time.sleep(0.01)
             time.sleep(0.2)
-            assert heard == ["Waiting for another build of the same archive"]
+            assert heard == ["Waiting for another build"]
         assert build.result().fingerprint == built[0].fingerprint
 
 

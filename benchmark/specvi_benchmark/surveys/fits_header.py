@@ -1,9 +1,8 @@
 """FITS headers: keywords and their values, read with patience for cards that break the standard."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
-
-import numpy as np
 
 BLOCK = 2880
 CARD = 80
@@ -22,10 +21,15 @@ class Header(Mapping[str, Value]):
 
     def __init__(self, cards: Mapping[str, bytes]) -> None:
         self._cards = cards
+        self._values: dict[
+            str, Value
+        ] = {}  # parsed so far: formats ask for the same keywords again and again
 
     def __getitem__(self, keyword: str) -> Value:
         """Return the value of a keyword; KeyError where it is missing."""
-        return _parse_value(self._cards[keyword])
+        if keyword not in self._values:
+            self._values[keyword] = _parse_value(self._cards[keyword])
+        return self._values[keyword]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the keywords."""
@@ -37,7 +41,7 @@ class Header(Mapping[str, Value]):
 
     def number(self, keyword: str) -> float | None:
         """Return a finite number, also where it was written as text; None otherwise."""
-        value = self.get(keyword)
+        value = self[keyword] if keyword in self._cards else None
         if isinstance(value, str) and _NUMBER.match(value.strip()):
             value = _parse_number(value.strip())
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -46,11 +50,11 @@ class Header(Mapping[str, Value]):
             number = float(value)
         except OverflowError:
             return None
-        return number if np.isfinite(number) else None
+        return number if math.isfinite(number) else None
 
     def integer(self, keyword: str) -> int | None:
         """Return a whole number, also where it was written as text or with a point; None otherwise."""
-        value = self.get(keyword)
+        value = self[keyword] if keyword in self._cards else None
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         number = self.number(keyword)
@@ -58,7 +62,7 @@ class Header(Mapping[str, Value]):
 
     def text(self, keyword: str) -> str | None:
         """Return a value as text without surrounding blanks; None where missing or empty."""
-        value = self.get(keyword)
+        value = self[keyword] if keyword in self._cards else None
         return str(value).strip() or None if value is not None else None
 
 

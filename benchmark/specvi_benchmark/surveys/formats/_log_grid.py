@@ -1,5 +1,7 @@
 """The wavelength grid that LAMOST and SDSS write into headers."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,8 +52,17 @@ def log_grid(source: Source, header: Header, size: int) -> NDArray[np.float64]:
             got=f"log10 λ from {ends[0]:g} to {ends[1]:g}",
         )
     refuse_air(source, header)
+    return _powers(start, step, size)[0]
+
+
+@lru_cache(maxsize=16)
+def _powers(start: float, step: float, size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return wavelengths and pixel widths (Å) of one grid, read-only: most files of a survey share it."""
     grid: NDArray[np.float64] = np.power(10.0, start + step * np.arange(size))
-    return grid
+    width = grid * np.log(10.0) * step
+    for array in (grid, width):
+        array.setflags(write=False)
+    return grid, width
 
 
 def check_grid(source: Source, header: Header, wavelength_AA: np.ndarray) -> None:
@@ -64,7 +75,8 @@ def check_grid(source: Source, header: Header, wavelength_AA: np.ndarray) -> Non
         coefficients were damaged, and flux would stand at a wrong wavelength.
     """
     grid = log_grid(source, header, wavelength_AA.size)
-    pixel_AA = grid * np.log(10.0) * (header.number("COEFF1") or 0.0)
+    coefficients = header.number("COEFF0") or 0.0, header.number("COEFF1") or 0.0
+    pixel_AA = _powers(*coefficients, grid.size)[1]
     with np.errstate(invalid="ignore"):
         shift = np.abs(wavelength_AA - grid) / pixel_AA
     if not (shift < LARGEST_SHIFT).all():

@@ -63,6 +63,11 @@ def bits(values: np.ndarray) -> np.ndarray:
     return np.where(whole, values, -1).astype(np.int64)
 
 
+def flagged(values: np.ndarray) -> np.ndarray:
+    """Return where a mask value is not zero, which is where `bits` is not, without making integers of floats."""
+    return values != 0 if values.dtype.kind in "iubf" else np.ones(values.shape, dtype=np.bool_)
+
+
 def cells(table: Hdu, names: Iterable[str], row: int) -> dict[str, Any]:
     """Return the cells of one row by column name, for those of the columns that the table has."""
     return {name: table.column(name)[row] for name in names if name in table.columns}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from specvi_benchmark.spectrum import Spectrum, clean_spectrum
 from specvi_benchmark.surveys.formats import _lamost
 from specvi_benchmark.surveys.formats._log_grid import check_grid, log_grid
-from specvi_benchmark.surveys.formats._values import bits, real_numbers
+from specvi_benchmark.surveys.formats._values import flagged, real_numbers
 from specvi_benchmark.surveys.registry import Format, Skipped
 from specvi_benchmark.surveys.source import Source
 
@@ -40,7 +40,7 @@ def read(source: Source) -> Iterator[Spectrum | Skipped]:
         wavelength,
         rows[0],
         rows[1],
-        mask=bits(rows[3]) != 0,
+        mask=flagged(rows[3]),
         format=FORMAT.name,
         **_lamost.about(source, header),
     )

@@ -6,7 +6,7 @@ from specvi_benchmark.spectrum import Spectrum, clean_spectrum
 from specvi_benchmark.surveys.fits import Hdu
 from specvi_benchmark.surveys.formats import _lamost
 from specvi_benchmark.surveys.formats._log_grid import check_grid, refuse_air
-from specvi_benchmark.surveys.formats._values import bits, real_numbers
+from specvi_benchmark.surveys.formats._values import flagged, real_numbers
 from specvi_benchmark.surveys.registry import Format, Skipped
 from specvi_benchmark.surveys.source import Source
 
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Spectrum | Skipped]:
         wavelength,
         flux,
         ivar,
-        mask=bits(table.column("andmask")[0]) != 0,
+        mask=flagged(table.column("andmask")[0]),
         format=FORMAT.name,
         **_lamost.about(source, header),
     )
