@@ -1,6 +1,5 @@
 """Small splits and scripted runs over them: real files, written and read by the suite itself."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
