@@ -154,6 +154,7 @@ def test_two_processes_write_what_one_does(archive, screened, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Ray warns of itself
 def test_ray_writes_what_this_machine_does(archive, screened, tmp_path):
     pytest.importorskip("ray", reason="needs the extra [ray]")
     stored = StoredArchive.open(archive, labels="simulated")

@@ -236,3 +236,18 @@ def test_an_error_in_a_worker_is_raised_here():
         list(pool.map(float, ["1", "x", "2"]))
     with workers(2) as pool:
         assert list(pool.map(float, ["1", "2", "3"])) == [1.0, 2.0, 3.0]
+
+
+def test_work_is_taken_as_it_is_done_and_not_before():
+    taken = []
+
+    def numbers():
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    with workers(2) as pool:
+        results = pool.map(str, numbers())
+        assert [next(results) for _ in range(10)] == [str(number) for number in range(10)]
+        assert len(taken) <= 10 + 4 * 2 + 1
+        assert list(results) == [str(number) for number in range(10, 100)]

@@ -16,7 +16,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def bench_screen(
     sizes: Annotated[
-        list[int] | None, typer.Argument(min=500, help="Spectra. Default: 10000 50000 200000.")
+        list[int] | None, typer.Argument(min=10_000, help="Spectra. Default: 10000 50000 200000.")
     ] = None,
     folder: Annotated[
         Path | None,

@@ -292,6 +292,10 @@ def _checked(
 
 def _told(fault: Any, lines: Mapping[tuple[str, ...], int]) -> str:
     place = tuple(str(part) for part in fault["loc"])
+    if place[:2] in {("source", "simulated"), ("source", "stored")}:  # pydantic names the kind of source too
+        place = ("source", *place[2:])
+    if fault["type"].startswith("union_tag"):
+        place = (*place, "archive")
     known = next(place[:length] for length in range(len(place), -1, -1) if place[:length] in lines)
     got = fault.get("input")
     shown = "" if isinstance(got, dict | list) or got is None else f" (got {got!r})"

@@ -11,6 +11,8 @@ Value = str | bool | int | float | None
 
 _NUMBER = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?$", re.ASCII)
 
+_CARDS = re.compile(rb"(.{8})(..)(.{70})", re.DOTALL)  # keyword, sign of a value, value and comment: 80 bytes
+
 
 class Header(Mapping[str, Value]):
     """Keywords and values of one header. Cards that break the standard are left out, not fatal.
@@ -68,11 +70,10 @@ class Header(Mapping[str, Value]):
 
 def parse_cards(block: bytes, cards: dict[str, bytes]) -> bool:
     """Add the cards of one 2880-byte block to ``cards``; return whether END was among them."""
-    for position in range(0, len(block) - CARD + 1, CARD):
-        if block[position + 8 : position + 10] == b"= ":
-            keyword = block[position : position + 8].rstrip().decode("ascii", "replace")
-            cards.setdefault(keyword, block[position + 10 : position + CARD])
-        elif block.startswith(b"END     ", position):
+    for keyword, sign, value in _CARDS.findall(block):
+        if sign == b"= ":
+            cards.setdefault(keyword.rstrip().decode("ascii", "replace"), value)
+        elif keyword == b"END     ":
             return True
     return False
 
@@ -80,6 +81,9 @@ def parse_cards(block: bytes, cards: dict[str, bytes]) -> bool:
 def _parse_value(card: bytes) -> Value:
     text = card.decode("ascii", "replace").strip()
     if text.startswith("'"):
+        end = text.find("'", 1)
+        if end > 0 and text[end + 1 : end + 2] != "'":  # nearly all
+            return text[1:end].rstrip()
         inside, position = [], 1
         while (end := text.find("'", position)) >= 0:
             inside.append(text[position:end])
@@ -88,7 +92,9 @@ def _parse_value(card: bytes) -> Value:
             inside.append("'")
             position = end + 2
         return text[1:].rstrip()  # the closing quote is missing
-    word = text.split("/", 1)[0].strip()
+    word = text.split("/", 1)[0].rstrip()
+    if word.isdigit():
+        return int(word)
     if word in {"T", "F"}:
         return word == "T"
     return _parse_number(word) if _NUMBER.match(word) else word or None
