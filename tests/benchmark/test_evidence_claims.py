@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from specvi_benchmark.evidence.claims import Claim, extract_claims
 from specvi_benchmark.evidence.features import FAMILIES, band_names, get_feature
+from specvi_benchmark.evidence.wording import LONGEST, sentences
 from specvi_benchmark.lines import get_band, get_line
 
 SENTENCES = Path(__file__).resolve().parents[1] / "data" / "evidence_sentences.txt"
@@ -232,6 +233,13 @@ def test_a_long_text_takes_time_in_proportion() -> None:
 
     seconds(1)
     assert seconds(80) < 40 * max(seconds(8), 1e-3)  # ten times the text; a square law would give a hundred
+
+
+@pytest.mark.parametrize("words", ["Hα ", "4861 ", "next ", "(a "])
+def test_what_repeats_itself_is_cut(words: str) -> None:
+    """A model in a loop writes sentences without an end, whose parts would be compared each with each."""
+    assert max(map(len, sentences(words * 3000))) <= LONGEST
+    extract_claims(words * 3000)
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

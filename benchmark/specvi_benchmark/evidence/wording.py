@@ -5,6 +5,7 @@ Everything here is a list of words or a cut at words; `claims` puts them togethe
 
 import re
 import unicodedata
+from textwrap import wrap
 
 _MARKUP = (
     (re.compile(r"\\boxed\s*\{[^}]*\}"), " "),
@@ -37,9 +38,14 @@ def plain(text: str) -> str:
 _SENTENCE = re.compile(r"(?<=[?!])\s+|(?<!i\.e)(?<!e\.g)(?<!cf)(?<!approx)\.(?=\s|$)|[;\n]+")
 
 
+LONGEST = 600
+"""Characters of a sentence; a longer one, such as a model that repeats itself writes, is cut at a blank."""
+
+
 def sentences(text: str) -> list[str]:
     """Return the sentences of a plain text; a semicolon and a new line end one too."""
-    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    found = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    return [piece for part in found for piece in ([part] if len(part) <= LONGEST else wrap(part, LONGEST))]
 
 
 _CLAUSE = re.compile(
