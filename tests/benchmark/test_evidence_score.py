@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from specvi_benchmark.cli.main import main
+from specvi_benchmark.evidence import validation
 from specvi_benchmark.evidence.inspected import hold_against
 from specvi_benchmark.evidence.looked import looked_at
 from specvi_benchmark.evidence.score import Row, score_task, share, standing
@@ -272,3 +273,21 @@ def test_a_quasar_claim_lies_where_it_is_said_to_be() -> None:
     ):
         (item,) = hold_against(made.question, said(text).record("qso", "q")).held
         assert item.outcome == outcome, text
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_bench_evidence_prints_both_tables(as_json: bool, capsys, monkeypatch) -> None:
+    kept = [
+        case for case in validation.CASES if (case.kind, case.feature) in {("wd-da", "Hβ"), ("wd-dc", "Hβ")}
+    ]
+    monkeypatch.setattr(validation, "CASES", tuple(kept))
+    monkeypatch.setenv("COLUMNS", "160")
+    assert call("bench", "evidence", "--objects", 3, *(["--json"] if as_json else [])) == 0
+    printed = capsys.readouterr().out
+    if as_json:
+        rates = {(row["case"]["kind"], row["snr"]): row["share"] for row in json.loads(printed)}
+        assert rates["wd-da", 50.0] == 1.0
+        assert rates["wd-dc", 50.0] == 0.0
+    else:
+        assert "the rest is missed" in printed
+        assert "not there" in printed

@@ -90,7 +90,10 @@ def extract_claims(text: str, *, quasar: bool = False) -> list[Claim]:
         if match := wording.REDSHIFT.search(sentence):
             redshift = float(match[1] or match[2])
         mentions = find_mentions(sentence, quasar=quasar)
-        if sentence.endswith("?") or wording.INTENT.search(sentence) or wording.UNSEEN.search(sentence):
+        if sentence.endswith("?"):
+            topic = []
+            continue
+        if wording.INTENT.search(sentence) or wording.UNSEEN.search(sentence):
             topic = mentions or topic
             continue
         claims, topic = _read(sentence, mentions, topic)
@@ -137,7 +140,7 @@ def _cut(sentence: str, mentions: list[Mention]) -> Iterator[_Clause]:
         artefact = any(
             not wording.NO_ARTEFACT.search(text[: found.start()]) for found in wording.ARTEFACT.finditer(text)
         )
-        follows = was_artefact and re.match(r"(?:and |but )?not\b", text) is not None
+        follows = was_artefact and re.match(r"(?:and |but )?(?:not|rather than)\b", text) is not None
         was_artefact = artefact or follows
         was_general = bool(wording.GENERAL.search(text)) or was_general
         yield _Clause(text, start, inside, was_general, was_artefact)
@@ -180,7 +183,7 @@ def _claims_of(clauses: list[_Clause], place: int) -> Iterator[Claim]:
 
 def _inherits_kind(clauses: Sequence[_Clause], place: int, polarity: Said) -> bool:
     """Tell whether a clause without a kind means that of the clause before: ``…, but no He II``, ``…, Hδ are not``."""
-    if re.search(r"\bare not$|\bis not$|^but no\b", clauses[place].text):
+    if re.search(r"\bare not$|\bis not$", clauses[place].text):
         return True
     return polarity == "present" and _opens_list(clauses[:place])
 
@@ -227,6 +230,8 @@ def _claims(mention: Mention, kind: Kind | None, polarity: Polarity, text: str) 
 def _polarity(text: str, start: int, end: int) -> Said | None:
     """Return what the words of a clause say of a mention; ``weak`` where they only name it."""
     before, after = text[:start], text[end:]
+    if wording.LACKS_PART.match(after):
+        return None
     if wording.NEGATOR.search(before) or _denies_kind(after):
         return "absent"
     if wording.DOUBT.search(text):
@@ -316,9 +321,15 @@ def _from_earlier(clauses: list[_Clause], place: int) -> tuple[Said, list[Kind]]
             claim = earlier.claims[-1]
             return claim.polarity, [] if claim.kind is None or claim.kind == "band" else [claim.kind]
         kinds = _kinds(earlier, len(earlier.text), len(earlier.text))
-        if kinds and not earlier.mentions:
+        names_what = all(clauses[place].text == name for name in _names(clauses[place]))  # ``…: C2.``
+        if not earlier.mentions and (kinds or (names_what and _alone(earlier.text) == "present")):
             return "present", kinds
     return None
+
+
+def _names(clause: _Clause) -> list[str]:
+    """Return the names of a clause's mentions as they are written."""
+    return [clause.text[m.start - clause.start : m.end - clause.start] for m in clause.mentions]
 
 
 def _alone(text: str) -> Said | None:
@@ -365,13 +376,14 @@ def _apply_to_topic(clauses: list[_Clause], place: int, topic: list[Mention]) ->
     earlier = [claim for other in clauses[:place] for claim in other.claims]
     contrast = re.match(r"(?:rather than|instead of)\b", clause.text)
     pronoun = wording.PRONOUN.search(clause.text)
-    if not (pronoun or contrast or (not earlier and wording.DENIED.search(clause.text))):
+    added = re.match(r"(?:both )?in (?:\w+ )?(?:emission|absorption)$", clause.text)
+    if not (pronoun or contrast or added or (not earlier and wording.DENIED.search(clause.text))):
         return
     kinds = _kinds(clause, 0, 0)
     said = "absent" if contrast else _alone(clause.text)
     if said not in {"present", "absent", "uncertain"} or (said == "present" and not kinds):
         return
-    if pronoun and pronoun[0].lower() == "both" and kinds:
+    if kinds and (added or (pronoun and pronoun[0].lower() == "both")):
         for other in clauses[:place]:
             other.claims = [replace(c, kind=kinds[0]) if c.kind is None else c for c in other.claims]
         return

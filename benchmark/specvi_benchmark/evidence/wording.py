@@ -5,6 +5,7 @@ Everything here is a list of words or a cut at words; `claims` puts them togethe
 
 import re
 import unicodedata
+from textwrap import wrap
 
 _MARKUP = (
     (re.compile(r"\\boxed\s*\{[^}]*\}"), " "),
@@ -37,21 +38,27 @@ def plain(text: str) -> str:
 _SENTENCE = re.compile(r"(?<=[?!])\s+|(?<!i\.e)(?<!e\.g)(?<!cf)(?<!approx)\.(?=\s|$)|[;\n]+")
 
 
+LONGEST = 600
+"""Characters of a sentence; a longer one, such as a model that repeats itself writes, is cut at a blank."""
+
+
 def sentences(text: str) -> list[str]:
     """Return the sentences of a plain text; a semicolon and a new line end one too."""
-    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    found = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    return [piece for part in found for piece in ([part] if len(part) <= LONGEST else wrap(part, LONGEST))]
 
 
 _CLAUSE = re.compile(
     r"""
     \s*[:—]\s+ | \s+-\s+ | \s+–\s+
     | ,?\s+(?=(?:but|while|whereas|although|though|however|yet|because|hence|since|unlike|despite)\b)
-    | ,\s+ (?!\d{4}|(?:strong|weak|broad|narrow|shallow|deep|wide|clear|asymmetric|double-peaked)\b
+    | \s+(?=and\ instead\b)
+    | ,\s+ (?!\d{4}|(?:identified|attributed|corresponding|consistent)\ (?:with|to)\b|(?:strong|weak|broad|narrow|shallow|deep|wide|clear|asymmetric|double-peaked)\b
       [^,]*\b(?:emission|absorption)) | \s\((?=[A-Za-z]) | \)\s
     | \s+(?=(?:rather\ than|instead\ of)\b)
     | \s+(?=(?:and|with)\s+(?:no|not|the\ absence|emission|absorption)\b)
     | \s+(?=without\b) | \s+(?=except\ for\b)
-    | \s+(?=and\s+(?:the\s+)?\S+(?:\s\S+){0,4}?\s(?:is|are)\s(?:not|absent|missing|weak|strong|present|lacking|undetected|seen)\b)
+    | \s+(?=and\s+(?:the\s+)?\S+(?:\s\S+){0,4}?\sis\s(?:not|absent|missing|weak|strong|present|lacking|undetected|seen)\b)
     """,
     re.VERBOSE,
 )
@@ -77,7 +84,7 @@ NEGATOR = re.compile(
 
 DENIED = re.compile(
     r"""\b(?:absent|missing|lacking|undetected|undetectable|invisible|nowhere\ to\ be\ seen
-    |found\ nothing|no\ more\ than|nothing\ (?:is|was)\ (?:seen|found)|not\ there
+    |found\ nothing|negligible|no\ more\ than|nothing\ (?:is|was)\ (?:seen|found)|not\ there
     |(?:is|are|was|were|remains?)\ lacking|within\ the\ noise|consistent\ with\ (?:the\ )?noise
     |(?:not|n't|never)\ (?:clearly\ |really\ |actually\ |obviously\ |rise\ )?
       (?:seen|detected|present|visible|apparent|evident|observed|found|in\ emission|in\ absorption|there|above|
@@ -92,7 +99,7 @@ DOUBT = re.compile(
     r"""\b(?:may|might|could|possibl[ey]|possibly|perhaps|maybe|probabl[ey]|likely|tentative(?:ly)?|hints?
     |marginal(?:ly)?|ambiguous|uncertain|unclear|not\ sure|not\ clear|hard\ to\ (?:tell|say)|hardly\ visible
     |lost\ in\ the\ noise|(?:can\s?not|can't|could\ not)\ be\ (?:confirmed|excluded|ruled\ out)
-    |(?:weak|faint)\ or\ absent|too\ weak|suspect(?:ed)?|questionable|trace)\b""",
+    |(?:weak|faint)\ or\ absent|too\ (?:weak|noisy|faint)|barely|if\ (?:present|any|at\ all)|suspect(?:ed)?|questionable|trace)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -108,7 +115,7 @@ PRESENT = re.compile(
 
 ARTEFACT = re.compile(
     r"""\bcosmic[- ]rays?|\b(?:night[- ])?sky[- ](?:subtraction|residual|residue|line|emission)|\bresidu(?:als?|es?)\b
-    |\btelluric|\bart[ei]facts?\b|\bspikes?\b|\bbad\ pixels?|\barms?\ (?:join|junction)|\bjoin\ of\ the\ arms|\bcontaminat
+    |\btelluric|\bart[ei]facts?\b|\bspikes?\b|\bbad\ pixels?|\barms?\ (?:join|junction)|\b(?:join|junction)\ of\ the\ (?:two\ )?arms|\bcontaminat
     |\bnarrower\ than\ the\ instrument|\bblended\ with\ (?:interstellar|sky)|\bhot\ pixels?|\bfringing""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -123,16 +130,16 @@ _CLASSES = r"""(?:CVs?|cataclysmic\ variables|dwarf\ novae|polars|[A-Z]?\s?giant
 GENERAL = re.compile(
     rf"""^(?:(?:but|while|whereas|and|since|although)\s)?(?:in\s|for\s|unlike\s)?(?:most\s|all\s|many\s|typical\s|hot\s|late\s|
       DO\s|DA\s|ordinary\s|cool\s|active\s)*{_CLASSES}\b(?!\s+is\b)
-    |\b(?:should|would|ought\ to|must)\b|\bneed(?:s|ed)?\ (?:not\ |to\ )?(?:be|show|have)\b
+    |\b(?:should|would(?!\ (?:say|argue|call))|ought\ to|must)\b|\bneed(?:s|ed)?\ (?:not\ |to\ )?(?:be|show|have)\b
     |\bguidelines?\b|\bcriteri(?:a|on)\b|\b(?:is|are)\ (?:the\ )?(?:hall)?mark\ of
-    |\btypically\b|\busually\b|\b(?:is|are)\ expected\b|\bcharacteri[sz]ed\ by\b|\bwere\b.*\bif\b|^if\b""",
+    |\btypically\b|\bone\ expects\b|^such\ (?:stars|objects)\b|^for\ an?\ |\busually\b|\b(?:is|are)\ expected\b|\bcharacteri[sz]ed\ by\b|\bwere\b.*\bif\b|^if\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Clauses about a class, a rule or a supposition, not about this object."""
 
 INTENT = re.compile(
     r"""\bnext\b.*\bzoom\b|\bno\ zoom\ is\ left|\blet\ (?:me|us)\b|\blet's\b|\bI(?:'ll|\ will|\ shall|\ need\ to|\ want\ to
-    |\ should|\ must|\ expect|\ am\ going)\b|\bto\ check\b|\bone\ should\b|\bneed\ to\ (?:check|verify|look|inspect)
+    |\ should|\ must|\ expect|\ am\ going)\b|\bto\ check\b|\bone\ should\b|\b(?:will|to)\ (?:tell|show|see|decide)\ (?:\w+\ )?whether\b|\bneed\ to\ (?:check|verify|look|inspect)
     |\blook\ for\b|\bverify\b.*\bpresence\b|\b(?:now|first)\ (?:zoom|check|look)\b|^(?:zoom|check|inspect|verify|look)\b|\bis\ what\b""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -147,7 +154,7 @@ UNSEEN = re.compile(
 
 PRONOUN = re.compile(r"\b(?:it|this|that|they|these|both|which|i\.e)\b", re.IGNORECASE)
 COMPARED = re.compile(
-    r"(?:\bthan|\bcompar(?:ed|able)(?:\s\w+){0,3}\s(?:to|with)|\bas\s\w+\sas|\bnext\sto|\bratio\sto)\s(?:the\s)?$",
+    r"(?:(?<!rather )\bthan|\bbetween|\bcompar(?:ed|able)(?:\s\w+){0,3}\s(?:to|with)|\bas\s\w+\sas|\bnext\sto|\bratio\sto)\s(?:the\s)?$",
     re.IGNORECASE,
 )
 """What stands before a feature that is only the measure of another."""
@@ -159,6 +166,9 @@ ASIDE = re.compile(
 
 BORDERED = re.compile(r"^\s*(?:\d{4}\s)?(?:giant|dwarf)\b", re.IGNORECASE)
 """What stands after a feature that is only named as a criterion of luminosity."""
+
+LACKS_PART = re.compile(r"^(?:\slines?)?\slacks?\s(?!.*\b(?:emission|absorption)\b)", re.IGNORECASE)
+"""What follows a feature of which only a part is denied: ``Na D lacks the broad wings``."""
 
 FALLS = re.compile(r"\b(?:falls?|drops?|decreases?)\b.*\bredward\b", re.IGNORECASE)
 RISES = re.compile(r"\b(?:rises?|jumps?|increases?)\b.*\bredward\b", re.IGNORECASE)
