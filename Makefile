@@ -1,12 +1,13 @@
 # make demo   the main job on a fresh machine: environment, SpecVI-Mini, scores, a page to open
-# make test   every test
+# make test   every test; make test-inspect those of inspect_ai, in an environment of its own
 # make lint   ruff and mypy
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSPECT := .venv-inspect
 
-.PHONY: demo test test-fast lint clean
+.PHONY: demo test test-fast test-inspect lint clean
 
 demo: $(VENV)/.core
 	$(BIN)/specvi demo
@@ -16,6 +17,11 @@ test: $(VENV)/.dev
 
 test-fast: $(VENV)/.dev
 	$(BIN)/pytest -m "not slow"
+
+# What inspect_ai needs (aiobotocore and others) does not go with the tested versions, so it comes by itself, and finds
+# the suite and everything else in the usual environment. Its warnings are its own.
+test-inspect: $(INSPECT)/.ready
+	$(INSPECT)/bin/python -m pytest -q -p no:cacheprovider -o filterwarnings=ignore tests/agents/test_agents_inspect.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -38,5 +44,13 @@ $(VENV)/.dev: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $(VENV)/.core $@
 
+$(INSPECT)/.ready: $(VENV)/.dev
+	rm -rf $(INSPECT)
+	$(PYTHON) -m venv $(INSPECT)
+	$(INSPECT)/bin/python -m pip install --quiet --disable-pip-version-check "inspect-ai==0.3.285"
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")' \
+	  > $$($(INSPECT)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/zz-suite.pth
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(INSPECT) build dist *.egg-info

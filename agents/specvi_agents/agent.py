@@ -2,9 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from specvi_agents.dialects import as_sent
 from specvi_agents.environment import InspectionEnvironment
@@ -15,6 +17,12 @@ from specvi_agents.prompts import PROMPT_VERSION
 from specvi_agents.recording import Recording
 from specvi_agents.voting import elect
 from specvi_benchmark.vetting import Outcome, Question, Verdict
+
+T = TypeVar("T")
+
+DRAWERS = 2
+"""Threads that draw. They hold the interpreter's lock most of the time: with more of them the event loop waits longer
+for its turn (with asyncio's own choice, 4 more than cores, several times as long), and nothing is drawn faster."""
 
 
 class AgentVetter:
@@ -33,10 +41,19 @@ class AgentVetter:
     def __init__(self, model: Model, options: AgentOptions | None = None) -> None:
         self._model = model
         self._options = options or AgentOptions()
+        self._drawers = ThreadPoolExecutor(
+            DRAWERS, thread_name_prefix="draw"
+        )  # threads begin with the first work
         if hasattr(model, "in_flight"):
             self.in_flight: int = model.in_flight
         if hasattr(model, "expected_usd"):
-            self.expected_usd: float | None = model.expected_usd
+            each: float | None = model.expected_usd
+            self.expected_usd = None if each is None else each * self._options.votes
+
+    @property
+    def model(self) -> Model:
+        """Return the model, for other uses than inspection, such as judging."""
+        return self._model
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -62,7 +79,7 @@ class AgentVetter:
     async def _inspect(self, question: Question, sample: int) -> Verdict:
         """Run one inspection. A model that gives no reply ends it as `error`, the reason in the trace."""
         environment = InspectionEnvironment(self._options.environment)
-        messages = list(await asyncio.to_thread(environment.reset, question))
+        messages = list(await self._drawn(lambda: environment.reset(question)))
         record = Recording(messages)
         try:
             reply, ended = await self._converse(environment, messages, record, sample)
@@ -73,7 +90,8 @@ class AgentVetter:
         else:
             verdict = environment.finish(reply.text, ended, refusal=reply.refusal)
             verdict = replace(verdict, p_yes=None if verdict.answer is None else reply.p_yes)
-        trace = record.trace(environment.settings, sample)
+        found = {"sent_as": dict(sent_as)} if (sent_as := getattr(self._model, "sent_as", None)) else {}
+        trace = record.trace({**environment.settings, **found}, sample)
         return replace(record.priced(verdict), traces=(trace,))
 
     async def _converse(
@@ -91,9 +109,13 @@ class AgentVetter:
             messages.append(Message("assistant", reply.text, calls=calls, reasoning=reply.reasoning))
             for call in step.calls:
                 clock = time.perf_counter()
-                answer = await asyncio.to_thread(_carry_out, environment, call.name, call.arguments)
+                answer = await self._drawn(partial(_carry_out, environment, call.name, call.arguments))
                 messages.append(replace(answer, call_id=None if step.is_in_text else call.id))
                 record.add_answer(messages[-1], call.id, time.perf_counter() - clock)
+
+    async def _drawn(self, draw: Callable[[], T]) -> T:
+        """Return what ``draw`` returns, worked out off the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._drawers, draw)
 
     async def _reply(self, messages: Sequence[Message], sample: int) -> Reply:
         settings = self._options.environment

@@ -28,6 +28,9 @@ _MARKED = re.compile(
 _FIRST = re.compile(r"(yes|no)\b[^\S\n]*(?:$|[.,;:!–—\n-])", re.IGNORECASE)
 _ALONE = re.compile(r"\W*\b(yes|no)\b\W*", re.IGNORECASE)
 
+_SPELLED_OUT = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,1000}")
+"""A piece to bring into one form: a run of marks takes the square of its length, and a model may write any run."""
+
 MOST_BOXES = 50
 """A text with more boxes repeats itself, and has no reading by its boxes."""
 
@@ -42,7 +45,7 @@ def read_leniently(text: str) -> Answer | None:
     anywhere; "the answer is …"; a text that is no more than the word. The first place that has an opinion
     decides, and all that stands in places of its kind must agree.
     """
-    outside = _outside(unicodedata.normalize("NFKC", text))
+    outside = _outside(_SPELLED_OUT.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text))
     blocks = _BLOCK.findall(outside)
     places = (
         [opinion for block in blocks for opinion in _boxes(block)],

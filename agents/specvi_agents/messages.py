@@ -1,9 +1,11 @@
 """What passes between an inspection and a model: messages with pictures, and the reply. No backend's format."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from specvi_benchmark.kept import kept
 from specvi_benchmark.traces import ToolCall, ViewRecord
 from specvi_benchmark.views import View
 
@@ -26,12 +28,17 @@ Role = Literal["system", "user", "assistant", "tool"]
 StopReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Picture:
     """One picture: the PNG bytes that the model sees, and the entry that the trace keeps of them."""
 
     png: bytes
     record: ViewRecord
+
+    @kept
+    def base64(self) -> bytes:
+        """Return the PNG in base64, as it goes out with every turn."""
+        return b64encode(self.png)
 
 
 def picture_of(view: View) -> Picture:
@@ -122,7 +129,11 @@ class ModelError(Exception):
 
 @runtime_checkable
 class Model(Protocol):
-    """A model behind any backend. ``config`` names everything that changes a reply, and no secret."""
+    """A model behind any backend. ``config`` names everything that changes a reply, and no secret.
+
+    It may have more: ``in_flight`` and ``expected_usd`` of one sample, as an `AsyncVetter`; and ``sent_as``, what
+    it found out about how its server wants conversations written, which traces record.
+    """
 
     @property
     def config(self) -> Mapping[str, Any]: ...

@@ -82,21 +82,21 @@ class AgentOptions:
         def take(key: str, read: Callable[[str, str], Value], default: Value) -> Value:
             return read(rest.pop(key), key) if key in rest else default
 
-        votes = take("votes", _whole(1, MOST_VOTES), 1)
+        votes = take("votes", whole(1, MOST_VOTES), 1)
         environment = EnvironmentOptions(
-            view=ViewOptions(style=take("style", _one_of(STYLES), "clean"), title=take("title", _text, None)),  # type: ignore[arg-type]  # ViewOptions checks the title
-            prompt=take("prompt", _one_of(get_args(PromptName)), "guideline"),
-            has_tool=take("tool", _switch, default=True),
-            dialect=take("dialect", _one_of(get_args(Dialect)), "api"),
-            profile=take("profile", _one_of(tuple(PROFILES)), "default"),
+            view=ViewOptions(style=take("style", one_of(STYLES), "clean"), title=take("title", _text, None)),  # type: ignore[arg-type]  # ViewOptions checks the title
+            prompt=take("prompt", one_of(get_args(PromptName)), "guideline"),
+            has_tool=take("tool", switch, default=True),
+            dialect=take("dialect", one_of(get_args(Dialect)), "api"),
+            profile=take("profile", one_of(tuple(PROFILES)), "default"),
         )
         default_temperature: float | None = 0.0 if votes == 1 else 1.0
         sampling = Sampling(
             temperature=take("temperature", _temperature, default_temperature),
-            seed=take("seed", _whole(0, 2**31 - 1), 0),
-            max_tokens=take("max_tokens", _whole(1, 1_000_000), MAX_TOKENS),
+            seed=take("seed", whole(0, 2**31 - 1), 0),
+            max_tokens=take("max_tokens", whole(1, 1_000_000), MAX_TOKENS),
         )
-        split = take("abstain_on_split", _switch, default=False)
+        split = take("abstain_on_split", switch, default=False)
         if votes > 1 and sampling.temperature == 0:
             raise UserError(
                 "votes at temperature 0 are one vote, counted often",
@@ -138,7 +138,9 @@ def _text(value: str, _: str) -> str | None:
     return value
 
 
-def _one_of(choices: tuple[Value, ...]) -> Callable[[str, str], Value]:
+def one_of(choices: tuple[Value, ...]) -> Callable[[str, str], Value]:
+    """Return a reader (value, name of the option) of one of these."""
+
     def read(value: str, key: str) -> Value:
         for choice in choices:
             if choice == value:
@@ -153,7 +155,9 @@ def _one_of(choices: tuple[Value, ...]) -> Callable[[str, str], Value]:
     return read
 
 
-def _whole(least: int, most: int) -> Callable[[str, str], int]:
+def whole(least: int, most: int) -> Callable[[str, str], int]:
+    """Return a reader (value, name of the option) of a whole number."""
+
     def read(value: str, key: str) -> int:
         number = int(value) if value.isascii() and value.isdigit() and len(value) < 12 else -1
         if not least <= number <= most:
@@ -185,7 +189,8 @@ def _temperature(value: str, key: str) -> float | None:
     return number
 
 
-def _switch(value: str, key: str) -> bool:
+def switch(value: str, key: str) -> bool:
+    """Read a switch."""
     if value not in {"on", "off", "true", "false"}:
         raise UserError(f"{key} is a switch", where=f"option {key}", expected="on or off", got=value)
     return value in {"on", "true"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from specvi_baselines.arguments import refuse_arguments
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.splits.io import find_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.splits.weak import WEAK_SCORE
 from specvi_benchmark.vetting import Question, Verdict, answered
 

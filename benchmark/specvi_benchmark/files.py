@@ -1,10 +1,11 @@
 """Files as every part writes and reads them: atomic, durable, and told plainly when they are wrong."""
 
+import fcntl
 import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,6 +50,23 @@ def atomic_path(path: Path) -> Iterator[Path]:
         durable_replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(folder: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock of a folder, which need not exist yet; it ends with the block, or with the process.
+
+    The lock is a file beside the folder, so the folder can be removed and made anew under it. ``waiting`` is
+    called once where another process holds it.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{folder.name}.lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
 
 
 def durable_replace(temporary: Path, path: Path) -> None:

@@ -24,7 +24,10 @@ TRIVIAL = ("always-yes", "always-no", "metadata-only", "inverted-weak")
 """Vetters that look at no spectrum, or at nothing but the selection: what a system has to beat."""
 
 RULES = "rules"
-"""Not trivial, and no learner either: what fixed thresholds reach. It looks at spectra, so it takes a run."""
+"""Not trivial, and no learner either: what fixed thresholds reach."""
+
+ALWAYS_SHOWN = (*TRIVIAL, RULES)
+"""What no table is without; a system that has no run is run when the table is made."""
 
 
 class System(StrictModel):
@@ -32,7 +35,7 @@ class System(StrictModel):
 
     ``name`` is unique within a leaderboard. ``seconds`` and ``cost_usd`` are means over the candidates
     with a verdict, None where no run measured them. ``seed``, ``suite``, ``started`` and ``ended`` are
-    those of the run, None for a trivial system that was added.
+    those of the run, None for a system that was added.
     """
 
     name: str
@@ -56,7 +59,7 @@ class Entry(NamedTuple):
 
 
 def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tuple[Entry, ...]:
-    """Score run folders anew, and add the trivial systems, which no table is without.
+    """Score run folders anew, and add the trivial systems and `rules`, which no table is without.
 
     What has no run is run here and now: `metadata-only` trained on the train part of the same split,
     `inverted-weak` with its selection scores; where the split has none of these, the row is left out, and
@@ -81,7 +84,7 @@ def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tup
     runs = [_of_run(names[folder], folder, record, split) for folder, record in records.items()]
     vetters = {_vetter_name(record.vetter) for record in records.values()}
     place = split_place or next(iter(records.values())).split.path
-    wanted = [name for name in TRIVIAL if name not in vetters]
+    wanted = [name for name in ALWAYS_SHOWN if name not in vetters]
     added = [_added(name, split, place) for name in wanted]
     return (*runs, *(entry for entry in added if isinstance(entry, Entry)))
 
@@ -90,7 +93,7 @@ def lacking(systems: Iterable[Entry], run: Path, split_place: str | None = None)
     """Say of every system that each table should show, and this one can't, why not; ``run`` is one of its runs."""
     place = split_place or read_run_record(run).split.path
     shown = {_vetter_name(entry.system.vetter) for entry in systems}
-    reasons = [(name, _reason(name, place)) for name in (*TRIVIAL, RULES) if name not in shown]
+    reasons = [(name, _reason(name, place)) for name in ALWAYS_SHOWN if name not in shown]
     return tuple(f"{name}: {reason}" for name, reason in reasons)
 
 
@@ -216,7 +219,7 @@ def _answered(name: str, vetter: AnyVetter, split: Split) -> Entry:
     system = System(
         name=name,
         vetter=name,
-        trivial=True,
+        trivial=name in TRIVIAL,
         config=vetter.config,
         seed=None,
         suite=None,

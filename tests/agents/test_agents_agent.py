@@ -3,11 +3,12 @@
 import asyncio
 import hashlib
 import json
+import threading
 from dataclasses import replace
 
 import pytest
 
-from specvi_agents.agent import AgentVetter
+from specvi_agents.agent import DRAWERS, AgentVetter
 from specvi_agents.environment import EnvironmentOptions, InspectionEnvironment
 from specvi_agents.messages import Message, ModelError, Reply, ToolCall
 from specvi_agents.options import AgentOptions, Sampling, refuse_rest
@@ -17,6 +18,7 @@ from specvi_benchmark.runs.record import SplitReference, read_run_record
 from specvi_benchmark.runs.runner import run
 from specvi_benchmark.traces import read_traces
 from specvi_benchmark.vetting import AsyncVetter, Outcome, VetterUnusable
+from specvi_benchmark.views import render
 from specvi_benchmark.views.tool import TOOL_NAME
 
 WINDOW = '{"wavelength_range": [6400, 6700]}'
@@ -283,6 +285,21 @@ def test_split_votes_can_abstain(question):
         assert verdict.answer_lenient == answer
 
 
+def test_nothing_is_drawn_in_the_event_loop_nor_in_more_threads_than_help(question, monkeypatch):
+    drawn_in = []
+
+    def noted(*arguments, **more):
+        drawn_in.append(threading.get_ident())
+        return render(*arguments, **more)
+
+    monkeypatch.setattr("specvi_agents.environment.render", noted)
+    verdict, _ = vetted(question, *([YES] for _ in range(12)))
+    assert verdict.votes == ("YES",) * 12
+    assert len(drawn_in) == 12
+    assert threading.get_ident() not in drawn_in
+    assert len(set(drawn_in)) <= DRAWERS
+
+
 def test_votes_are_asked_for_together(question):
     together = asyncio.Barrier(3)
 
@@ -360,6 +377,8 @@ def test_what_a_model_says_of_itself_is_handed_on():
     model.in_flight, model.expected_usd = 7, None
     vetter = AgentVetter(model)
     assert (vetter.in_flight, vetter.expected_usd) == (7, None)
+    model.expected_usd = 0.25
+    assert AgentVetter(model, AgentOptions(votes=3)).expected_usd == 0.75
 
 
 def test_options_are_read_in_one_place():

@@ -78,6 +78,8 @@ def test_no_misbehaviour_costs_a_candidate(tmp_path, make_split):
     assert len(faults) >= 10, server.counts
     traces = read_traces(tmp_path / "run" / "traces.jsonl").values()
     assert {turn.reasoning for trace in traces for turn in trace.turns if turn.tool_calls} == {"look"}
+    found = {"tool_pictures": False, "reasoning_field": "reasoning_content"}
+    assert [trace.environment["sent_as"] for trace in traces] == [found] * 60
 
 
 def test_requests_are_what_a_server_expects(tmp_path, make_split):
@@ -296,28 +298,33 @@ def test_spoilt_cache_files_are_asked_for_anew(tmp_path, make_split):
     assert len(asked) == 3
 
 
-def test_the_key_reaches_the_server_and_nothing_else(tmp_path, make_split, monkeypatch, caplog, capfd):
+@pytest.mark.parametrize(
+    "secret", [SECRET, 'sk/planted"and\\0123456789abcdef']
+)  # the other is escaped in JSON
+def test_the_key_reaches_the_server_and_nothing_else(
+    secret, tmp_path, make_split, monkeypatch, caplog, capfd
+):
     """A server that repeats the key in refusals, answers and thoughts; every byte that is written is searched."""
-    monkeypatch.setenv("MY_KEY", SECRET)
+    monkeypatch.setenv("MY_KEY", secret)
     caplog.set_level(logging.DEBUG)
     calls = Counter()
 
     def handler(request):
-        assert request.headers["authorization"] == f"Bearer {SECRET}"
+        assert request.headers["authorization"] == f"Bearer {secret}"
         if b"eply with OK" in request.body:
             return inspector(request)
         calls["all"] += 1
         if calls["all"] % 7 == 3:
-            return error(500, f"inner fault for {SECRET}")
+            return error(500, f"inner fault for {secret}")
         if calls["all"] in (5, 6):
-            return error(400, f"bad request of {SECRET}")
+            return error(400, f"bad request of {secret}")
         if calls["all"] % 5 == 4:
-            return json_response(completion(f"You sent {SECRET}", reasoning_content=f"{SECRET}!"))
+            return json_response(completion(f"You sent {secret}", reasoning_content=f"{secret}!"))
         return inspector(request)
 
     with serving(handler) as url:
         start(url, make_split(12), tmp_path / "run", key_env="MY_KEY")
-    angry = refuses(401, f"Incorrect API key provided: {SECRET}")
+    angry = refuses(401, f"Incorrect API key provided: {secret}")
     with serving(angry) as url, pytest.raises(VetterUnusable) as caught:
         start(url, make_split(3), tmp_path / "third", key_env="MY_KEY")
     assert "[key]" in str(caught.value)
@@ -327,7 +334,35 @@ def test_the_key_reaches_the_server_and_nothing_else(tmp_path, make_split, monke
     assert any(path.name == "traces.jsonl" for path in files)
     assert b"[key]" in (tmp_path / "run" / "traces.jsonl").read_bytes()
     for content in (*(path.read_bytes() for path in files), *(text.encode() for text in texts)):
-        assert SECRET.encode() not in content
+        assert secret[-16:].encode() not in content
+
+
+def test_a_server_that_counts_no_tokens_stops_a_run_with_a_limit_in_dollars(tmp_path, make_split):
+    calls = Counter()
+
+    def uncounted(request):
+        calls["all"] += 1
+        body = json.loads(inspector(request).body)
+        del body["usage"]
+        return json_response(body)
+
+    prices = {"price_in": "1", "price_out": "1"}
+    with serving(uncounted) as url:
+        with pytest.raises(UserError, match="price is not known"):
+            start(
+                url,
+                make_split(60),
+                tmp_path / "run",
+                Limits(max_usd=1000),
+                in_flight="4",
+                check="off",
+                **prices,
+            )
+        assert (
+            calls["all"] <= 3 * 8
+        )  # three requests a question: four under way, and four that were free to begin
+        start(url, make_split(2), tmp_path / "two", **prices)
+    assert {row.cost_usd for row in rows(tmp_path / "two").values()} == {None}
 
 
 @pytest.mark.parametrize(
@@ -421,3 +456,9 @@ def test_hermes_dialect_needs_no_tool_support(tmp_path, make_split):
     with serving(handler) as url:
         start(url, split, tmp_path / "run", dialect="hermes")
     check_run(tmp_path / "run", split)
+
+
+def test_a_key_in_place_of_its_variables_name_is_not_told():
+    with pytest.raises(UserError, match="the name of an environment variable") as caught:
+        create("echo", {"key_env": SECRET})
+    assert SECRET not in str(caught.value)

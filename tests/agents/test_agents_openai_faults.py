@@ -53,6 +53,19 @@ def test_the_wait_is_read_in_every_form(headers, seconds):
         (400, "Unsupported parameter: 'seed'", Declined),
         (422, "extra fields not permitted", Declined),
         (413, "request too large", Declined),
+        (429, "Request too large on tokens per min (TPM): Limit 30000, Requested 45000", Declined),
+        (400, "Rate limit reached: too many tokens per minute", Overloaded),
+        (403, "rate_limit_exceeded", Overloaded),
+        (
+            500,
+            "slow · rate_limit_exceeded",
+            Overloaded,
+        ),  # how a code inside an answer with status 200 arrives
+        (429, "You exceeded your quota, check your billing details", VetterUnusable),
+        (429, "check your billing details. Quota exceeded: requests_per_minute", Overloaded),
+        (400, "Your credit balance is too low", VetterUnusable),
+        (401, "Your account was flagged", VetterUnusable),
+        (403, "Your account was flagged by moderation", VetterUnusable),
     ],
 )
 def test_statuses_fall_into_their_kinds(status, message, kind):
@@ -68,6 +81,8 @@ def test_statuses_fall_into_their_kinds(status, message, kind):
         (400, "The prompt is too long: 210000 tokens", "length"),
         (400, "The response was filtered due to Azure's content management policy", "content_filter"),
         (403, "Your input was flagged by moderation", "content_filter"),
+        (400, "The input token count (1200000) exceeds the maximum number of tokens allowed", "length"),
+        (400, "the request exceeds the available context size", "length"),
         (400, "Invalid value for temperature", None),
     ],
 )

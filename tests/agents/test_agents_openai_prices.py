@@ -1,10 +1,11 @@
 """Prices: dated, by host and model; never a guess."""
 
+import math
 from datetime import date
 
 import pytest
 
-from specvi_agents.models.prices import Price, _listings, find_price
+from specvi_agents.models.prices import Price, Usage, _listings, find_price, read_usage
 
 
 def test_every_listing_says_where_and_when_it_was_read():
@@ -43,16 +44,41 @@ def test_what_is_not_listed_has_no_price(host, model):
             {"prompt_tokens": 1000, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 600}},
             0.00098,
         ),
-        ({"prompt_tokens": 1000, "prompt_tokens_details": {"cached_tokens": 9999}}, 0.0003),
-        ({"prompt_tokens": 1000, "prompt_tokens_details": None}, 0.002),
-        ({}, 0.0),
+        (
+            {"prompt_tokens": 1000, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 9999}},
+            0.0003,
+        ),
+        (
+            {
+                "prompt_tokens": 1000,
+                "completion_tokens": 0,
+                "prompt_tokens_details": {"cached_tokens": "all"},
+            },
+            0.002,
+        ),
+        ({"prompt_tokens": 1000, "completion_tokens": 0, "prompt_tokens_details": None}, 0.002),
+        ({"prompt_tokens": 1000.0, "completion_tokens": 0}, 0.002),
     ],
 )
 def test_dollars_of_one_reply(usage, usd):
-    assert Price(2.0, 8.0, 0.3).of(usage) == pytest.approx(usd)
+    assert Price(2.0, 8.0, 0.3).of(read_usage(usage)) == pytest.approx(usd)
+
+
+@pytest.mark.parametrize("count", [None, -5, "many", [], 0.5, math.inf, math.nan, 10**30, {}])
+def test_tokens_that_are_not_counted_have_no_price(count):
+    for usage in (
+        {"prompt_tokens": count, "completion_tokens": 3},
+        {"prompt_tokens": 3, "completion_tokens": count},
+    ):
+        assert read_usage(usage) is None
+    assert Price(2.0, 8.0).of(None) is None
+    assert Price(0.0, 0.0).of(None) == 0.0  # your own server sends no bill, counted or not
+
+
+@pytest.mark.parametrize("usage", [None, {}, [1], "none", {"prompt_tokens": 5}])
+def test_a_usage_that_is_none_is_no_usage(usage):
+    assert read_usage(usage) is None
 
 
 def test_without_a_price_for_cached_tokens_they_cost_the_same():
-    assert (
-        Price(2.0, 8.0).of({"prompt_tokens": 1000, "prompt_tokens_details": {"cached_tokens": 600}}) == 0.002
-    )
+    assert Price(2.0, 8.0).of(Usage(1000, 0, cached_in=600)) == 0.002

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specvi_agents.messages import Message, Picture, ToolCall
+from specvi_agents.models.prices import Price
 from specvi_agents.models.probability import p_yes_of
 from specvi_agents.models.wire import Form, Malformed, read_reply, reasoning_field_of, request_body
 from specvi_benchmark.traces import ViewRecord
@@ -131,7 +132,7 @@ def test_a_reply_is_read_whole():
         "refusal": None,
     }
     usage = {"prompt_tokens": 11, "completion_tokens": 5}
-    reply = read_reply(answer(message, "tool_calls", usage=usage), lambda usage: usage["prompt_tokens"] * 2.0)
+    reply = read_reply(answer(message, "tool_calls", usage=usage), lambda usage: usage.tokens_in * 2.0)
     assert (reply.text, reply.stop, reply.reasoning, reply.refusal) == (
         "<think>a</think>",
         "tool_calls",
@@ -167,11 +168,17 @@ def test_the_text_in_every_form(content, text):
     assert read_reply(answer({"content": content})).text == text
 
 
+@pytest.mark.parametrize("usage", [None, [1], {"prompt_tokens": -5, "completion_tokens": 1}])
+def test_tokens_that_were_not_counted_cost_an_unknown_sum(usage):
+    reply = read_reply(answer({"content": "x"}, usage=usage), Price(1.0, 1.0).of)
+    assert (reply.text, reply.tokens_in, reply.tokens_out, reply.cost_usd) == ("x", 0, 0, None)
+
+
 @pytest.mark.parametrize(
     "broken",
     [None, [], {}, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": None}]}, {"choices": [{"message": "hi"}]},
      answer({"content": 7}), answer({"content": "x", "tool_calls": [{}]}), answer({"content": "x", "tool_calls": 3}),
-     answer({"content": "x"}, usage={"prompt_tokens": "many"}), answer({"content": "x"}, "error")],
+     answer({"content": "x"}, "error")],
 )  # fmt: skip
 def test_what_is_no_completion_is_malformed(broken):
     with pytest.raises(Malformed):

@@ -234,7 +234,7 @@ def test_a_reasoning_field_counts_as_a_thought_and_never_as_an_answer():
 @pytest.mark.parametrize(
     "text",
     ["<" + " " * 200_000, "<think>" * 50_000, "<answer>" * 50_000, "\\boxed{" * 50_000, "answer: " * 50_000,
-     "{" * 200_000, "not " * 50_000, "yes " * 50_000, "</think>" * 50_000, "can't " * 50_000, "<answer>" + "\n" * 200_000],
+     "{" * 200_000, "not " * 50_000, "yes " * 50_000, "</think>" * 50_000, "a" + "\u0316\u0300" * 100_000, "can't " * 50_000, "<answer>" + "\n" * 200_000],
     ids=lambda text: text[:9],
 )  # fmt: skip
 def test_endless_repetition_is_read_at_once(text):

@@ -293,7 +293,7 @@ def test_it_is_a_vetter_that_refuses_what_it_does_not_read():
         load_vetter("scripted", {"votes": "3"})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     task=st.sampled_from(TASK_KEYS),
     seed=st.integers(0, 2**16),

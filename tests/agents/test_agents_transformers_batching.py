@@ -136,3 +136,14 @@ def test_closing_leaves_nobody_waiting() -> None:
     outcomes = asyncio.run(ask())
     assert len(outcomes) == 3
     assert all(isinstance(outcome, RuntimeError) and "stopped" in str(outcome) for outcome in outcomes)
+
+
+def test_work_that_loses_a_result_fails_its_batch_and_the_next_is_served() -> None:
+    async def ask() -> list[object]:
+        batcher = Batcher[int, int](lambda numbers: [number for number in numbers if number], 2)
+        lost = await asyncio.gather(batcher.submit(0), batcher.submit(1), return_exceptions=True)
+        kept = await asyncio.wait_for(batcher.submit(5), 20)
+        await batcher.close()
+        return [*map(str, lost), kept]
+
+    assert asyncio.run(ask()) == ["1 results for 2 requests"] * 2 + [5]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -113,6 +114,24 @@ def test_files_alone_need_a_split(split_folder, tmp_path, capsys):
     assert "--split" in capsys.readouterr().err
     assert call("compare", *files, "--split", split_folder) == 0
     assert "YES" in capsys.readouterr().out
+
+
+def test_files_about_another_track_are_compared_on_it(tmp_path, make_split, capsys):
+    both = make_split(30)
+    other = (
+        replace(c, id=f"o-{c.id}", track="extreme", object_id=f"o-{c.object_id}") for c in both.candidates
+    )
+    split = replace(both, candidates=(*both.candidates, *other))
+    write_split(split, tmp_path / "two")
+    files = []
+    for answer in ("YES", "NO"):
+        files.append(tmp_path / f"{answer}.csv")
+        rows = "".join(f"{c.id},cv,{answer}\n" for c in split.select(track="extreme").candidates)
+        files[-1].write_text("id,task,answer\n" + rows)
+    assert call("compare", *files, "--split", tmp_path / "two", "--track", "extreme", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["track"], found["candidates"]) == ("extreme", 30)
+    assert call("compare", *files, "--split", tmp_path / "two") == 2  # about main, unless said otherwise
 
 
 def test_a_broken_run_is_shown_without_a_rank(make_run, capsys):

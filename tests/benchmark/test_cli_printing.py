@@ -90,7 +90,7 @@ def make_talker(*_):
 
 
 def test_a_vetter_that_prints_does_not_spoil_the_json_of_a_run(split, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("specvi_benchmark.vetting.load_vetter", make_talker)
+    monkeypatch.setattr("specvi_benchmark.runs.fitting.load_vetter", make_talker)
     assert call("run", "--vetter", "talker", "--split", split, "--out", tmp_path / "run", "--json") == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["counts"]["answered"] == 24

@@ -39,7 +39,7 @@ def call(tmp_path: Path, make_split: Callable, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(record, "choose_split", lambda *_: (split, reference))
 
     def invoke(vetter, *arguments):
-        monkeypatch.setattr("specvi_benchmark.vetting.load_vetter", lambda *_: vetter)
+        monkeypatch.setattr("specvi_benchmark.runs.fitting.load_vetter", lambda *_: vetter)
         return CliRunner().invoke(app, ["--vetter", "paid:m", "--out", str(tmp_path / "run"), *arguments])
 
     return invoke

@@ -319,12 +319,12 @@ def test_older_results_are_read_and_newer_refused(make_run, capsys):
     assert call("score", folder) == 0
     path = folder / "results.json"
     content = json.loads(path.read_text())
-    assert content["schema_version"] == 2
+    assert content["schema_version"] == 3
     del content["beyond"]
     path.write_text(json.dumps(content | {"schema_version": 1}))
     old = read_results(path)
-    assert old.schema_version == 2
+    assert old.schema_version == 3
     assert old.beyond is None
-    path.write_text(json.dumps(content | {"schema_version": 3}))
+    path.write_text(json.dumps(content | {"schema_version": 4}))
     with pytest.raises(UserError, match="newer version"):
         read_results(path)

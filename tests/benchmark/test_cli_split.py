@@ -11,7 +11,8 @@ from specvi_benchmark.cli.main import main
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.splits import Candidate, Split, build
 from specvi_benchmark.splits.choosing import Chosen
-from specvi_benchmark.splits.io import find_split, read_split, write_split
+from specvi_benchmark.splits.io import read_split, write_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.splits.recipe import load_recipe
 from specvi_benchmark.splits.simulated import SimulatedArchive
 from specvi_benchmark.tasks import get_task

@@ -154,7 +154,7 @@ def test_the_error_is_the_scatter_of_repeated_measurements():
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     scale=st.sampled_from([1e-17, 1e-3, 1.0, 1e7]),
     fwhm_kms=st.floats(250, 2500),

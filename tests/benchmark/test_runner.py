@@ -218,15 +218,21 @@ def test_a_second_call_asks_nothing_and_error_rows_are_tried_again(
     )  # the last line of cv-005 counts
 
 
-@pytest.mark.parametrize("change", ["config", "split", "seed"])
-def test_another_run_in_the_same_folder_is_refused(tmp_path: Path, make_split: Callable, change: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [("config", "config.threshold 1 → 2"), ("split", "split "), ("seed", "seed 0 → 1")],
+)
+def test_another_run_in_the_same_folder_is_refused(
+    tmp_path: Path, make_split: Callable, change: str, told: str
+) -> None:
     start(Scripted(yes, threshold=1), make_split(4), tmp_path)
     before = (tmp_path / "predictions.jsonl").read_bytes()
     vetter = Scripted(yes, threshold=2 if change == "config" else 1)
     split = make_split(5 if change == "split" else 4)
     with pytest.raises(UserError, match="holds another run") as caught:
         start(vetter, split, tmp_path, seed=1 if change == "seed" else 0)
-    assert f"{change} " in str(caught.value)
+    assert f"got: {told}" in str(caught.value)
+    assert ";" not in str(caught.value)  # nothing else differs
     assert "--out" in str(caught.value)
     assert vetter.asked == []
     assert (tmp_path / "predictions.jsonl").read_bytes() == before

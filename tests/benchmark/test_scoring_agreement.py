@@ -86,7 +86,7 @@ def rater_matrices(least=2, most=4, low=MISSING):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rater_matrices())
 def test_agreement_by_looking_at_every_pair(values):
     ratings = Ratings(values, 3)
@@ -100,7 +100,7 @@ def test_agreement_by_looking_at_every_pair(values):
     assert specific_agreement(ratings, 1, **FEW).value == pytest.approx(specific, nan_ok=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rater_matrices(), st.sampled_from(["nominal", "ordinal", "interval"]))
 def test_alpha_by_its_definition(values, scale):
     """1 - (mean difference within items) / (mean difference of any two ratings that are paired at all)."""
@@ -124,7 +124,7 @@ def test_alpha_by_its_definition(values, scale):
     assert found.value == pytest.approx(alpha, nan_ok=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rater_matrices(2, 2, low=0))
 def test_cohen_s_kappa_is_scikit_learn_s(values):
     found = cohen_kappa(Ratings(values, 3), **FEW).value
@@ -134,7 +134,7 @@ def test_cohen_s_kappa_is_scikit_learn_s(values):
         assert found == pytest.approx(cohen_kappa_score(*values.T))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(rater_matrices(), st.randoms(use_true_random=False))
 def test_order_of_items_and_raters_changes_nothing(values, random):
     rows, columns = list(range(values.shape[0])), list(range(values.shape[1]))

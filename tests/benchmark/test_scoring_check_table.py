@@ -68,7 +68,7 @@ def every_way(n, positives):
 ALL_WAYS = {key: list(every_way(*key)) for key in ((7, (2,)), (8, (1, 3)), (9, (3, 4, 5)))}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(sorted(ALL_WAYS)), st.sampled_from(READINGS), st.integers(0, 1), st.data())
 def test_every_convention_finds_what_counting_finds(key, reading, decimals, data):
     n, positives = key
@@ -107,7 +107,7 @@ def test_every_convention_finds_what_counting_finds(key, reading, decimals, data
         assert finding.span.positives == (min(t.positives for t in tables), max(t.positives for t in tables))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_the_table_that_was_printed_is_found(data):
     """Round trip at real sizes: figures as scikit-learn gives and Python prints them."""

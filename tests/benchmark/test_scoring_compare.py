@@ -396,7 +396,7 @@ def test_the_number_needed_gives_the_power_it_promises():
     assert candidates_to_separate(0.0, 0.1, 100) is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(4, 40))
 def test_a_comparison_always_makes_sense(seed, systems, n):
     rng = np.random.default_rng(seed)

@@ -64,7 +64,7 @@ def test_right_labels_cost_nothing_and_wrong_ones_everything():
             f1_ceiling(*bad)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(1, 300), st.integers(0, 2000), st.floats(0, 0.5), st.floats(0, 0.2))
 def test_more_wrong_labels_never_raise_the_ceiling(positives, negatives, contamination, missed):
     here = f1_ceiling(positives, negatives, contamination, missed)
@@ -127,7 +127,7 @@ def test_chance_alone_by_simulation():
     assert np.mean(counts) == pytest.approx(np.mean(expected), rel=0.08)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 10_000))
 def test_swapping_yes_and_no_everywhere_or_the_order_changes_nothing(seed):
     says, answered, label = made(systems=5, n=30, seed=seed)

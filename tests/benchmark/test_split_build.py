@@ -3,15 +3,19 @@
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
 
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import locked
 from specvi_benchmark.splits.archive import Key
 from specvi_benchmark.splits.build import build_split
 from specvi_benchmark.splits.io import read_split, write_split
@@ -142,20 +146,23 @@ def test_two_processes_write_the_same_bytes_as_one(built, tmp_path):
     assert (again.fingerprint, again.report) == (split.fingerprint, split.report)
 
 
-def test_a_screening_is_taken_up_where_it_was_left(built, tmp_path):
+def screened_files(folder):
+    return sorted(folder.glob("*.parquet"))
+
+
+def test_a_screening_is_taken_up_where_it_was_left(built):
     _, work = built
     archive = open_archive(toy())
-    names = [f"{screening_name(archive, shard)}.parquet" for shard in range(archive.shards)]
-    assert sorted(names) == sorted(path.name for path in work.iterdir())
-    files = {path: path.stat().st_mtime_ns for path in work.iterdir()}
-    before = content(work)
-    lost = sorted(files)[1]
-    lost.unlink()
+    names = [f"{screening_name(archive, number)}.parquet" for number in range(archive.shards)]
+    assert sorted(names) == [path.name for path in screened_files(work)]
+    files = {path: path.stat().st_mtime_ns for path in screened_files(work)}
+    before = {path: path.read_bytes() for path in files}
+    (work / names[1]).unlink()
     heard = []
     with workers(1) as pool:
         screen(archive, work, pool, lambda *said: heard.append(said))
     assert [number for _, number, _ in heard] == [len(files) - 1, len(files)]
-    assert content(work) == before
+    assert {path: path.read_bytes() for path in screened_files(work)} == before
     kept = [path for path in files if path.stat().st_mtime_ns == files[path]]
     assert len(kept) == len(files) - 1
 
@@ -179,6 +186,49 @@ def test_killed_at_random_moments_a_build_ends_with_the_same_bytes(built, tmp_pa
         process.wait()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_a_damaged_screening_is_told_with_the_file(built, tmp_path):
+    shutil.copytree(built[1], tmp_path / "work")
+    victim = screened_files(tmp_path / "work")[1]
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1  # inside the features
+    victim.write_bytes(content)
+    with pytest.raises(UserError, match="can't be read") as caught:
+        build_split(toy(), work=tmp_path / "work")
+    assert str(victim) in str(caught.value)
+    victim.write_bytes(bytes(content[:100]))
+    with pytest.raises(UserError, match="can't be read"):
+        build_split(toy(), work=tmp_path / "work")
+    victim.unlink()
+    assert build_split(toy(), work=tmp_path / "work").fingerprint == built[0].fingerprint
+
+
+def test_a_build_that_clears_up_takes_nothing_but_its_own_screening(built, tmp_path):
+    shutil.copytree(built[1], tmp_path / "work")
+    (tmp_path / "work" / "another.parquet").touch()
+    build_split(toy(), work=tmp_path / "work", keep_screening=False)
+    assert [path.name for path in screened_files(tmp_path / "work")] == ["another.parquet"]
+
+
+def test_builds_in_one_cache_wait_for_each_other(built, tmp_path):
+    work = tmp_path / "work"
+    shutil.copytree(built[1], work)
+    heard = []
+    with ThreadPoolExecutor(1) as pool:
+        with locked(work):
+            build = pool.submit(build_split, toy(), work=work, report=lambda *said: heard.append(said[0]))
+            while not heard:
+                time.sleep(0.01)
+            time.sleep(0.2)
+            assert heard == ["Waiting for another build"]
+        assert build.result().fingerprint == built[0].fingerprint
+
+
+def test_a_worker_that_is_killed_is_told():
+    with workers(2) as pool, pytest.raises(UserError, match="ended early") as caught:
+        list(pool.map(os._exit, [3]))
+    assert "exit code 3" in str(caught.value)
 
 
 def test_an_error_in_a_worker_is_raised_here():

@@ -33,10 +33,10 @@ def screened(rows):
     )
 
 
-def recipe(counts, positives_filter="same_threshold", tasks=("cv",), **more):
+def recipe(counts, positives_filter="same_threshold", tasks=("cv",), match="none", **more):
     base = load_recipe("mini")
     item = base.sets[0].model_dump() | {
-        "tasks": tasks, "counts": counts, "positives_filter": positives_filter,
+        "tasks": tasks, "counts": counts, "positives_filter": positives_filter, "match": match,
     }  # fmt: skip
     return type(base).model_validate(base.model_dump(mode="json") | {"sets": [item]} | more)
 
@@ -149,3 +149,56 @@ def test_a_cross_survey_set_takes_only_objects_with_every_spectrum():
     assert {c.row for c in chosen} <= seen
     assert all(c.views == ("view",) for c in chosen)
     assert replace(chosen[0], views=()) != chosen[0]
+
+
+def snr_of(chosen, rows, truth, part):
+    return np.sort([rows[c.row][2] for c in chosen if (c.truth, c.part) == (truth, part)])
+
+
+@pytest.mark.parametrize("scarce", ["YES", "NO"])
+def test_the_plentiful_truth_is_drawn_to_the_signal_to_noise_of_the_scarce_one(scarce):
+    # The scarce truth lies at S/N 10 to 15, the plentiful one at 6 to 60; unmatched, their medians differ.
+    rng = np.random.default_rng(4)
+    yes, no = (40, 2000) if scarce == "YES" else (2000, 200)
+    low = {truth: (10, 15) if truth == scarce else (6, 60) for truth in ("YES", "NO")}
+    rows = [(f"m{n}", "cv-polar", rng.uniform(*low["YES"]), True) for n in range(yes)]
+    rows += [(f"x{n}", "be-star", rng.uniform(*low["NO"]), True) for n in range(no)]
+    counts = {"train": [16, 16], "test": [20, 100]}
+    scores = [0.9] * len(rows)
+    loose, _ = run(rows, scores, recipe(counts))
+    chosen, (report,) = run(rows, scores, recipe(counts, match="snr"))
+    assert {truth: report.funnel[truth].chosen for truth in ("YES", "NO")} == {"YES": 36, "NO": 116}
+    for part, (wanted_yes, wanted_no) in counts.items():
+        found = {truth: snr_of(chosen, rows, truth, part) for truth in ("YES", "NO")}
+        assert (found["YES"].size, found["NO"].size) == (wanted_yes, wanted_no)
+        for level in (0.1, 0.5, 0.9):
+            ends = [float(np.quantile(found[truth], level)) for truth in ("YES", "NO")]
+            assert ends[0] == pytest.approx(ends[1], rel=0.06)
+        # The scarce truth is drawn as without a match.
+        assert (found[scarce] == snr_of(loose, rows, scarce, part)).all()
+    assert np.median(snr_of(loose, rows, "NO" if scarce == "YES" else "YES", "test")) > 20
+
+
+def test_a_match_that_is_not_to_be_had_is_refused_and_one_without_snr_is_no_match():
+    rows = [(f"m{n}", "cv-polar", 10.0, True) for n in range(6)]
+    rows += [(f"x{n}", "be-star", 10 * 10**0.11, True) for n in range(60)]  # 0.1 dex is the limit
+    asked = recipe({"test": [3, 15]}, match="snr")
+    with pytest.raises(UserError, match="does not fill a set") as caught:
+        run(rows, [0.9] * len(rows), asked)
+    assert "0 of 60 that pass" in str(caught.value)
+    assert "more than 0.1 dex in S/N" in str(caught.value)
+    near = [(name, kind, 10 * 10**0.09 if kind == "be-star" else snr, True) for name, kind, snr, _ in rows]
+    assert len(run(near, [0.9] * len(near), asked)[0]) == 18
+    dark = [*near[:6], *((f"x{n}", "be-star", np.nan, True) for n in range(60))]
+    free = asked.model_copy(update={"quality": asked.quality.model_copy(update={"snr": (None, None)})})
+    with pytest.raises(UserError, match="0 of 0 that pass"):
+        run(dark, [0.9] * len(dark), free)
+
+
+def test_a_matched_choice_does_not_depend_on_the_order_of_the_archive():
+    rng = np.random.default_rng(3)
+    rows = [(f"m{n}", "cv-polar", rng.uniform(6, 40), True) for n in range(30)]
+    rows += [(f"x{n}", "be-star", rng.uniform(6, 40), True) for n in range(400)]
+    asked = recipe({"test": [8, 40]}, match="snr")
+    names = [{some[c.row][0] for c in run(some, [0.9] * 430, asked)[0]} for some in (rows, rows[::-1])]
+    assert names[0] == names[1]

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.spectrum import Claims, Spectrum
 from specvi_benchmark.splits import Candidate, Message, Split
-from specvi_benchmark.splits.io import find_split, read_split, write_split
+from specvi_benchmark.splits.io import read_split, write_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.splits.prompt import task_prompt
 from specvi_benchmark.splits.rows import to_candidates, to_table
 from specvi_benchmark.tasks import get_task
@@ -393,7 +394,7 @@ def candidates(draw, number):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_candidates_come_back_as_they_were(data):
     before = [data.draw(candidates(number)) for number in range(data.draw(st.integers(1, 3)))]

@@ -68,8 +68,33 @@ def test_nothing_is_found_where_nothing_leaks():
         return {"score": float(rng.uniform(0.8, 1)), "noise": float(rng.uniform(0.5, 2))}
 
     split = made(varied)
-    assert {leak.probe for leak in find_leaks(split)} == {"metadata-only", "inverted-weak"}
+    assert {leak.probe for leak in find_leaks(split)} == {
+        "metadata-only", "metadata without redshift", "inverted-weak",
+    }  # fmt: skip
     assert above_chance(split) == set()
+
+
+def test_a_leak_by_redshift_is_told_from_the_others():
+    split = made(lambda truth, rng: {"redshift": float(rng.uniform(0, 1) + 0.8 * (truth == "YES"))})
+    assert above_chance(split) == {"metadata-only"}
+    split = made(lambda truth, rng: {"noise": float(rng.uniform(0.5, 1) + 0.5 * (truth == "YES"))})
+    assert above_chance(split) == {"metadata-only", "metadata without redshift"}
+
+
+def test_matched_sets_without_a_train_part_are_at_chance_and_not_below():
+    # One YES and five NO at each S/N, and nothing else is known. With folds by chance AUROC would be 0.27.
+    rng = np.random.default_rng(2)
+    noise = rng.uniform(0.3, 2, 40)
+
+    def bare(number):
+        ivar = np.full(WAVELENGTH.size, noise[number % 40] ** -2)
+        light = 10 + rng.normal(0, noise[number % 40], WAVELENGTH.size)
+        spectrum = Spectrum(WAVELENGTH, light, ivar, np.zeros(WAVELENGTH.size, bool))
+        return candidate(number, "test", "YES" if number < 40 else "NO", rng, spectrum=spectrum)
+
+    split = Split("made", "1", tuple(map(bare, range(240))), {})
+    (found,) = [leak for leak in find_leaks(split) if leak.probe == "metadata without redshift"]
+    assert found.auroc.low < 0.5 < found.auroc.high
 
 
 @pytest.mark.parametrize(
@@ -124,7 +149,8 @@ def test_a_new_reduction_in_another_part_is_found_whatever_it_is_called():
 
 def test_a_question_holds_neither_truth_nor_score():
     question = made().candidates[0].question
-    assert set(Question.__slots__) == {"id", "task", "spectrum", "redshift"}
+    assert set(Question.__slots__) == {"id", "task", "spectrum", "redshift", "prompt"}
+    assert question.prompt == ()
     assert "weak_score" not in repr(question.spectrum)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,25 +15,23 @@ from scipy.stats import ks_2samp
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import home
 from specvi_benchmark.splits import build
-from specvi_benchmark.splits.build import build_split, recorded
-from specvi_benchmark.splits.io import find_split, named_folder, write_split
+from specvi_benchmark.splits.build import recorded
+from specvi_benchmark.splits.named import find_split, named_folder
 from specvi_benchmark.splits.recipe import load_recipe, open_archive
 from specvi_benchmark.splits.split import Split
 from specvi_benchmark.splits.verify import verify_split
-from specvi_benchmark.splits.workers import processors
 
 # Raise the recipe's version, or the simulator's, with every change of these: results on different fingerprints
 # can't be compared.
 GOLDEN = {
-    "mini-small": "eda4eb26d6569160de9904ac8dbbea392d01c85c1b8baccdb998ced8aacc89b4",
-    "mini": "5f8d7c5119b6424060af7d65934003b05575babc275cfec6ccc7b88eb18427a1",
+    "mini-small": "9f7ef17175e4de0c6b8bed74d3cc0836260ead67d2155b034fccab8597a3923e",
+    "mini": "484d4309171ff84dbb2a3eace974168844ef03c331d0f04d72381bbb151f1011",
 }
 
 
 @pytest.fixture(scope="module")
-def split(tmp_path_factory):
-    work = tmp_path_factory.mktemp("screened")
-    return build_split(load_recipe("mini-small"), work=work, processes=processors())
+def split():
+    return find_split("mini-small")
 
 
 @pytest.mark.slow
@@ -41,11 +40,9 @@ def test_the_fingerprint_of_the_small_preset_is_pinned(split):
 
 
 @pytest.mark.slow
-def test_the_fingerprint_of_mini_is_pinned(tmp_path):
-    made = build_split(load_recipe("mini"), work=tmp_path, processes=processors())
-    assert made.fingerprint == GOLDEN["mini"]
-    write_split(made, tmp_path / "mini")
-    assert sum(path.stat().st_size for path in (tmp_path / "mini").iterdir()) < 250e6
+def test_the_fingerprint_of_mini_is_pinned():
+    assert find_split("mini").fingerprint == GOLDEN["mini"]
+    assert sum(path.stat().st_size for path in named_folder("mini").iterdir()) < 250e6
 
 
 @pytest.mark.slow
@@ -157,13 +154,13 @@ def quick(monkeypatch, tmp_path, make_split):
 def test_mini_is_built_once_and_again_for_another_recipe(quick, monkeypatch):
     first = find_split("mini").fingerprint
     assert find_split("mini").fingerprint == first
-    assert quick == ["2"]
+    assert quick == ["3"]
     known = load_recipe("mini")
     monkeypatch.setattr(
         "specvi_benchmark.splits.recipe.load_recipe", lambda _: known.model_copy(update={"version": "next"})
     )
     find_split("mini")
-    assert quick == ["2", "next"]
+    assert quick == ["3", "next"]
     assert json.loads((home() / "splits" / "mini" / "split.json").read_text())["version"] == "next"
 
 
@@ -180,10 +177,35 @@ def test_what_a_killed_build_left_is_cleared_away(quick):
     leftover = home() / "splits" / f".mini.{socket.gethostname()}.{dead.pid}.01234567.tmp"
     leftover.mkdir(parents=True)
     (leftover / "test_cv.parquet").write_bytes(b"half")
-    (home() / "screened" / "old").mkdir(parents=True)
+    (home() / "screened" / "another").mkdir(parents=True)
     find_split("mini")
     assert not leftover.exists()
-    assert not (home() / "screened").exists()
+    assert (home() / "screened" / "another").exists()  # of a build that may be under way
+
+
+def test_a_cache_that_can_only_be_read_is_enough(quick, monkeypatch):
+    find_split("mini")
+
+    def refused(*_):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr("specvi_benchmark.splits.named.locked", refused)
+    assert find_split("mini").version == "3"
+    assert quick == ["3"]
+
+
+def test_a_damaged_cache_is_told_with_what_to_do(quick):
+    find_split("mini")
+    (file,) = (home() / "splits" / "mini").glob("*.parquet")
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(UserError, match="delete the folder and build it anew") as caught:
+        find_split("mini")
+    assert str(file) in str(caught.value)
+    shutil.rmtree(file.parent)
+    find_split("mini")
+    assert quick == ["3", "3"]
 
 
 def test_a_path_is_never_taken_for_the_name(quick, tmp_path, monkeypatch):
@@ -199,7 +221,7 @@ from pathlib import Path
 import numpy as np
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.splits import Candidate, Split, build
-from specvi_benchmark.splits.io import find_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.tasks import get_task
 
 def made(recipe, **_):

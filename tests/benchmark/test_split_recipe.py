@@ -31,6 +31,7 @@ def refused(tmp_path, old, new):
         ("  folds: 5", "  fold: 5", "weak_classifier.fold", "not permitted"),
         ("    positives: [b-star, be-star]", "    positives: []", "classes.b.positives", "at least 1"),
         ("    reference: lamost", "    # none", "sets.1", "go together"),
+        ("    match: snr", "    match: brightness", "sets.0.match", "'snr'"),
         ("    tasks: [qso]", "    tasks: [quasar]", "sets.3.tasks.0", "'quasar'"),
         ("  archive: simulated", "  archive: heavens", "source.archive", "'heavens'"),
         ("    fg-star: 56", "    fg-star: -1", "source.field.fg-star", "greater than 0"),
@@ -71,6 +72,7 @@ def test_shipped_recipes_ask_for_what_the_issue_asks():
     assert set(shipped()) == {"mini", "mini-small"}
     mini = load_recipe("mini")
     for item in mini.sets:
+        assert item.match == "snr"
         assert item.counts["test"].YES >= 40
         if item.track == "main":
             assert sum(item.counts["train"].model_dump().values()) >= 300

@@ -196,7 +196,7 @@ def test_a_table_of_labels_says_which_file_to_open(tmp_path: Path, name: str) ->
 
 
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_joining_agrees_with_the_slow_way_whatever_is_masked_or_missing(
     seed: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

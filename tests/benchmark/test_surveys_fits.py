@@ -165,7 +165,7 @@ def test_a_blank_of_zero_is_no_data_as_the_standard_says_though_astropy_overlook
 
 
 @given(data=st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_table_columns_of_every_type_are_astropys(data: st.DataObject) -> None:
     rows = data.draw(st.integers(0, 4))
     columns = []

@@ -149,7 +149,7 @@ def test_damaged_files_are_read_soundly_or_refused(sound, tmp_path):
     assert 100 < read < 1200  # neither does all damage go unnoticed, nor is everything refused
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.one_of(
         st.binary(max_size=400), st.text(max_size=400).map(lambda text: text.encode("utf-8", "replace"))
@@ -168,7 +168,7 @@ CELLS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     header=st.sampled_from(
         [
@@ -189,7 +189,7 @@ def test_any_table_is_refused_or_read_soundly(tmp_path, header, rows, delimiter)
     check(tmp_path / "a", f"{header.replace(',', delimiter)}\n{body}\n".encode(), "vacuum")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wavelength_form=st.sampled_from(["D", "E", "J", "I", "K", "B", "L", "10A", "C", "2D", "PD()"]),
     flux_form=st.sampled_from(["D", "E", "J", "I", "B", "L", "5A", "M", "0D", "QE()"]),

@@ -206,7 +206,7 @@ def write_votable(path, spectrum, units, names):
     path.write_text(text)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wavelength=st.sampled_from(list(WAVELENGTHS)),
     medium=st.sampled_from(["air", "vacuum"]),

@@ -226,7 +226,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(JSON | st.text(max_size=200) | JSON.map(lambda value: {"wavelength_range": value}), st.booleans())
 def test_nothing_raises(value, as_text):
     raw = json.dumps(value) if as_text else value
@@ -235,7 +235,7 @@ def test_nothing_raises(value, as_text):
     assert "\n" not in reply.text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(3000, 10_000), st.floats(3000, 10_000))
 def test_any_two_numbers_give_a_picture_or_a_reason(first, last):
     reply = call(json.dumps({"wavelength_range": [first, last]}))

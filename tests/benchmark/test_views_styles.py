@@ -234,7 +234,7 @@ def test_every_second_pixel_masked_is_dots_not_a_line(style):
     assert len(starts) == view.n_points
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=2, max_size=40),
     st.sampled_from(STYLES),

@@ -44,7 +44,7 @@ ENDS = st.tuples(
 ).map(lambda t: (t[0] * t[2], (t[0] + t[1]) * t[2]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(ENDS, st.integers(1, 12))
 @example((20.0, 20.2), 1)
 def test_ticks_stand_where_matplotlib_puts_them(ends, intervals):
@@ -55,7 +55,7 @@ def test_ticks_stand_where_matplotlib_puts_them(ends, intervals):
     assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-9 * (high - low))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(ENDS, st.integers(2, 10), st.booleans())
 def test_labels_say_what_matplotlib_says(ends, intervals, may_split):
     low, high = ends
@@ -64,7 +64,7 @@ def test_labels_say_what_matplotlib_says(ends, intervals, may_split):
     assert (ours.texts, ours.common) == matplotlib_labels(ticks, low, high, may_split=may_split)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ENDS)
 def test_minor_ticks_are_matplotlib_s(ends):
     low, high = ends
@@ -79,7 +79,7 @@ def test_minor_ticks_are_matplotlib_s(ends):
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-7 * (high - low))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(1000, 12_000), st.floats(0.5, 8000))
 def test_released_wavelength_ticks_are_multiples(low, width):
     step, _ = released_steps(width)

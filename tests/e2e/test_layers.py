@@ -30,6 +30,7 @@ WITH_TORCH = (
     "specvi_agents.tiny",
     "specvi_baselines.networks.",
 )
+WITH_INSPECT = ("specvi_agents.inspect_", "specvi_agents.bench.inspect_side")
 TORCH = {"torch", "transformers", "trl", "accelerate", "peft", "vllm", "ray", "torchvision", "captum"}
 
 
@@ -75,13 +76,20 @@ def test_only_training_backends_and_networks_may_name_torch(module: str) -> None
         assert module.startswith(WITH_TORCH)
 
 
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_only_its_own_modules_import_inspect_ai(module: str) -> None:
+    at_import = {name.split(".", 1)[0] for name in imported(MODULES[module], top_level_only=True)}
+    if "inspect_ai" in at_import:
+        assert module.startswith(WITH_INSPECT)
+
+
 def test_no_outer_folder_is_a_package() -> None:
     assert [root.parent.name for root in ROOTS.values() if (root.parent / "__init__.py").exists()] == []
 
 
 def test_the_whole_program_runs_without_torch() -> None:
     """Load every core module in a process where importing torch is an error."""
-    core = sorted(module for module in MODULES if not module.startswith(WITH_TORCH))
+    core = sorted(module for module in MODULES if not module.startswith(WITH_TORCH + WITH_INSPECT))
     script = f"""
 import importlib, sys
 

@@ -1,6 +1,5 @@
 """Small splits and scripted runs over them: real files, written and read by the suite itself."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,16 +86,6 @@ def script(split: Split, found: int, false_alarms: int, other: Sequence[str] = (
 
 
 MakeRun = Callable[..., Path]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep builds out of the user's own cache; one SpecVI-Mini serves every test here."""
-    known = os.environ.get("SPECVI_HOME")
-    os.environ["SPECVI_HOME"] = known or str(tmp_path_factory.mktemp("home"))
-    yield
-    if known is None:
-        del os.environ["SPECVI_HOME"]
 
 
 @pytest.fixture

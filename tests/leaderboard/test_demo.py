@@ -9,7 +9,7 @@ import pytest
 
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.features import choose_shift
-from specvi_benchmark.splits.io import find_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.views import render
 from specvi_leaderboard.cli.demo import MARK, _show_one
 

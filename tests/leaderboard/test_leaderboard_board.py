@@ -23,7 +23,7 @@ def board_of(make_run, make_split, tmp_path):
 def test_systems_stand_by_macro_f1_with_the_best_first(board_of):
     board = board_of(("weak", 6, 6, {}), ("strong", 12, 0, {}))
     (table,) = board.tracks
-    assert [row.system for row in table.ranked] == ["strong", "weak", "always-yes", "always-no"]
+    assert [row.system for row in table.ranked] == ["strong", "weak", "always-yes", "always-no", "rules"]
     assert (table.ranked[0].rank_best, table.ranked[0].rank_worst) == (1, 1)
     assert table.track == "main"
     assert table.tasks == ("cv", "cs", "ss", "mg", "wd")
@@ -68,7 +68,7 @@ def test_an_unfinished_run_says_so(board_of, make_run, toy):
 def test_an_undefined_macro_has_no_rank(board_of):
     board = board_of(("silent", 0, 0, {}), ("loud", 0, 5, {}), positives=0)
     (table,) = board.tracks
-    assert {row.system for row in table.unranked} == {"silent", "always-no"}
+    assert {row.system for row in table.unranked} == {"silent", "always-no", "rules"}
     assert all("undefined" in row.reason for row in table.unranked)
     assert {row.system for row in table.ranked} == {"loud", "always-yes"}
 

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from specvi_agents.bench.echo import CALLS, echo
-from specvi_agents.bench.own import Questions
+from specvi_agents.bench.questions import DRAWINGS, Drawing, Questions
 from specvi_agents.messages import Message, Reply
 from specvi_agents.models.connection import Connection
 from specvi_agents.models.wire import Body, Form, read_reply, request_body
@@ -24,7 +24,6 @@ from specvi_benchmark.vetting import Verdict
 from specvi_benchmark.views import render
 
 INSPECT_SIDE = Path(__file__).with_name("inspect_side.py")
-PICTURES = 48
 _SCRIPT_S = 1800
 
 
@@ -32,6 +31,7 @@ _SCRIPT_S = 1800
 class Round:
     """One turn of both: what each process measured of itself (see `own.OwnRun`); None without inspect_ai."""
 
+    drawing: Drawing
     own: dict[str, Any]
     inspect: dict[str, Any] | None
 
@@ -53,9 +53,10 @@ class Comparison:
     rounds: tuple[Round, ...]
     stages_ms: dict[str, float]
 
-    def median(self, of: Callable[[Round], float | None]) -> float | None:
-        """Return the median over rounds."""
-        values = [value for one in self.rounds if (value := of(one)) is not None]
+    def median(self, of: Callable[[Round], float | None], drawing: Drawing = "both") -> float | None:
+        """Return the median over the rounds of one way of drawing."""
+        rounds = (one for one in self.rounds if one.drawing == drawing)
+        values = [value for one in rounds if (value := of(one)) is not None]
         return median(values) if values else None
 
 
@@ -65,7 +66,7 @@ def compare(inspect_python: Path | None, conversations: int, in_flight: int, rou
     Parameters
     ----------
     inspect_python
-        The Python of an environment that has inspect_ai; None leaves that side out.
+        The Python of an environment that has inspect_ai and the suite; None leaves that side out.
     conversations
         Of the own side a round; the other side holds a quarter of them.
     in_flight
@@ -74,22 +75,22 @@ def compare(inspect_python: Path | None, conversations: int, in_flight: int, rou
     Raises
     ------
     UserError
-        That Python has no inspect_ai.
+        That Python lacks one of them.
     """
     if inspect_python is not None:
         check = subprocess.run(  # noqa: S603
-            [str(inspect_python), "-c", "import inspect_ai"], capture_output=True, check=False
+            [str(inspect_python), "-c", "import inspect_ai, specvi_agents"], capture_output=True, check=False
         )
         if check.returncode:
             raise UserError(
-                "this Python has no inspect_ai",
+                "this Python has no inspect_ai, or not the suite beside it",
                 where=inspect_python,
-                fix="python -m venv ENV && ENV/bin/pip install inspect-ai openai, then --inspect-python ENV/bin/python",
+                fix="python -m venv ENV && ENV/bin/pip install inspect-ai specvi-bench, then --inspect-python ENV/bin/python",
             )
     found = []
-    for _ in range(rounds):
+    for drawing in DRAWINGS * rounds:
         with tempfile.TemporaryDirectory() as name, _server() as url:
-            found.append(_round(Path(name), url, inspect_python, conversations, in_flight))
+            found.append(_round(Path(name), url, inspect_python, conversations, in_flight, drawing))
     return Comparison(tuple(found), stages())
 
 
@@ -168,22 +169,17 @@ def _cpu(action: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def _round(folder: Path, url: str, inspect_python: Path | None, conversations: int, in_flight: int) -> Round:
-    run, drawn, logs = folder / "run", folder / "drawn", folder / "logs"
-    for one in (run, drawn, logs):
-        one.mkdir()
-    own = _measured(
-        [sys.executable, "-m", "specvi_agents.bench.own", url, str(conversations), str(in_flight), str(run)]
-    )
+def _round(
+    folder: Path, url: str, inspect_python: Path | None, conversations: int, in_flight: int, drawing: Drawing
+) -> Round:
+    run, logs = folder / "run", folder / "logs"
+    run.mkdir()
+    module = [sys.executable, "-m", "specvi_agents.bench.own"]
+    own = _measured([*module, url, str(conversations), str(in_flight), str(run), drawing])
     if inspect_python is None:
-        return Round(own, None)
-    for picture in sorted((run / "views").iterdir())[:PICTURES]:
-        picture.rename(drawn / picture.name)
-    few = str(max(1, conversations // 4))
-    other = _measured(
-        [str(inspect_python), str(INSPECT_SIDE), url, few, str(in_flight), str(drawn), str(logs)]
-    )
-    return Round(own, other)
+        return Round(drawing, own, None)
+    script, few = [str(inspect_python), str(INSPECT_SIDE)], max(1, conversations // 4)
+    return Round(drawing, own, _measured([*script, url, str(few), str(in_flight), drawing, str(logs)]))
 
 
 def _measured(command: list[str]) -> dict[str, Any]:

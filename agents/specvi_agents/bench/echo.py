@@ -8,9 +8,9 @@ import itertools
 import json
 import sys
 
+from specvi_agents.bench.questions import LOOKS
 from specvi_agents.local_server import Request, Response, completion, json_response, start
 
-LOOKS = 2
 CALLS = LOOKS + 1
 TOKENS_PER_BYTE = 0.1  # so that a picture shows in the count of prompt tokens
 TOOL = "spectral_visualization_tool"

@@ -1,7 +1,7 @@
-"""The side of inspect_ai, run as a script by the Python that has it; imports nothing of this suite.
+"""The side of inspect_ai, run as a script by the Python that has it, and the suite for its renderer.
 
-``inspect_side.py URL CONVERSATIONS IN_FLIGHT PICTURES LOGS`` holds the conversations of the echo server: the full view,
-a tool that shows a picture, an answer. PICTURES holds PNG files drawn beforehand: nothing is rendered here.
+``inspect_side.py URL CONVERSATIONS IN_FLIGHT DRAWING LOGS`` holds the conversations of the echo server: the full view,
+a tool that draws the window asked for, an answer. DRAWING is that of `specvi_agents.bench.questions`.
 """
 
 # ruff: noqa: PLC0415  # every module of the suite can be imported where inspect_ai is not installed
@@ -13,12 +13,12 @@ import resource
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-WARM_UP = 8
 GUIDELINE = "word " * 600  # about as long as a task's guideline
 
 
-def main(url: str, conversations: int, in_flight: int, pictures: Path, logs: Path) -> dict[str, float]:
+def main(url: str, conversations: int, in_flight: int, drawing: Any, logs: Path) -> dict[str, float]:
     """Hold the conversations; return what was measured."""
     from inspect_ai import Task, eval  # noqa: A004
     from inspect_ai.dataset import MemoryDataset, Sample
@@ -32,11 +32,17 @@ def main(url: str, conversations: int, in_flight: int, pictures: Path, logs: Pat
     from inspect_ai.solver import generate, use_tools
     from inspect_ai.tool import tool
 
-    uris = [
-        "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
-        for path in sorted(pictures.glob("*.png"))
-    ]
-    turn = itertools.cycle(uris)
+    from specvi_agents.bench.questions import WARM_UP, Questions, renderer
+    from specvi_benchmark.vetting import Question
+    from specvi_benchmark.views import render
+
+    questions, turn = Questions(max(conversations, WARM_UP)), itertools.count()
+    asked: list[Question] = []
+    draw = render
+
+    def picture(number: int, window: tuple[float, float] | None = None) -> ContentImage:
+        view = draw(asked[number % len(asked)].spectrum, window)
+        return ContentImage(image="data:image/png;base64," + base64.b64encode(view.png).decode())
 
     @tool(name="spectral_visualization_tool")
     def zoom():  # type: ignore[no-untyped-def]  # noqa: ANN202
@@ -46,16 +52,20 @@ def main(url: str, conversations: int, in_flight: int, pictures: Path, logs: Pat
             Args:
                 wavelength_range: First and last wavelength.
             """
-            return [ContentText(text=f"{wavelength_range} Å"), ContentImage(image=next(turn))]
+            return [
+                ContentText(text=f"{wavelength_range} Å"),
+                picture(next(turn), (wavelength_range[0], wavelength_range[1])),
+            ]
 
         return execute
 
     def hold(count: int, where: Path) -> None:
+        asked[:] = [questions[number] for number in range(count)]
         samples = [
             Sample(
                 input=[
                     ChatMessageSystem(content=GUIDELINE),
-                    ChatMessageUser(content=[ContentImage(image=next(turn)), ContentText(text="Is it one?")]),
+                    ChatMessageUser(content=[picture(number), ContentText(text="Is it one?")]),
                 ],
                 id=number,
             )
@@ -69,6 +79,7 @@ def main(url: str, conversations: int, in_flight: int, pictures: Path, logs: Pat
         assert log.results is None or log.results.completed_samples == count
 
     hold(WARM_UP, logs / "warm-up")
+    draw = renderer(drawing, questions)
     kept = logs / "kept"
     clock, cpu = time.perf_counter(), time.process_time()
     hold(conversations, kept)
@@ -83,5 +94,5 @@ def main(url: str, conversations: int, in_flight: int, pictures: Path, logs: Pat
 
 
 if __name__ == "__main__":
-    found = main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]), Path(sys.argv[5]))
+    found = main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], Path(sys.argv[5]))
     print(json.dumps(found))  # noqa: T201

@@ -5,20 +5,18 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
-import numpy as np
-
+from specvi_agents import environment
+from specvi_agents.bench.questions import LOOKS, WARM_UP, Drawing, Questions, renderer
 from specvi_agents.models.openai import create
 from specvi_benchmark.runs.ask import ask
 from specvi_benchmark.runs.log import Entry, Log
-from specvi_benchmark.tasks import get_task
-from specvi_benchmark.vetting import Outcome, Question
-from specvi_benchmark.views.cost import resident_MB, simulated_spectra
-
-WARM_UP = 8
+from specvi_benchmark.vetting import Outcome
+from specvi_benchmark.views import tool
+from specvi_benchmark.views.cost import resident_MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +43,7 @@ class OwnRun:
     bytes_written: int
 
 
-class Questions(Sequence[Question]):
-    """As many questions as wanted, each about a spectrum of its own, made when it is asked for."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._spectra = simulated_spectra()
-        self._task = get_task("cv")
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return self._count
-
-    def __getitem__(self, index: int) -> Question:  # type: ignore[override]  # never sliced
-        """Return one of them."""
-        spectrum = self._spectra[index % len(self._spectra)]
-        flux = spectrum.flux * (1 + 1e-3 * np.sin(np.arange(spectrum.flux.size) * (index + 1)))
-        return Question(f"q-{index}", self._task, replace(spectrum, flux=flux))
-
-    def __iter__(self) -> Iterator[Question]:
-        """Yield them, one in memory at a time."""
-        return (self[index] for index in range(self._count))
-
-
-def own_run(url: str, conversations: int, in_flight: int, folder: Path) -> OwnRun:
+def own_run(url: str, conversations: int, in_flight: int, folder: Path, drawing: Drawing = "both") -> OwnRun:
     """Hold conversations with the echo server and log them as a run does.
 
     Raises
@@ -84,7 +59,7 @@ def own_run(url: str, conversations: int, in_flight: int, folder: Path) -> OwnRu
     def take(entry: Entry) -> None:
         nonlocal done
         assert entry.verdict.outcome is Outcome.ANSWERED
-        assert entry.verdict.tool_calls == 2
+        assert entry.verdict.tool_calls == LOOKS
         log.write(entry)
         done += 1
         if done % every == 0:
@@ -92,10 +67,12 @@ def own_run(url: str, conversations: int, in_flight: int, folder: Path) -> OwnRu
 
     questions = Questions(conversations)
     ask(vetter, Questions(WARM_UP), lambda _: None)  # compiled code and templates are loaded with the first
-    clock, cpu = time.perf_counter(), time.process_time()
-    with Log(folder) as log:
-        ask(vetter, questions, take)
-    seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
+    render = renderer(drawing, questions)
+    with patch.object(environment, "render", render), patch.object(tool, "render", render):
+        clock, cpu = time.perf_counter(), time.process_time()
+        with Log(folder) as log:
+            ask(vetter, questions, take)
+        seconds, cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return OwnRun(conversations, seconds, cpu_seconds, tuple(resident), peak, size)
@@ -103,6 +80,9 @@ def own_run(url: str, conversations: int, in_flight: int, folder: Path) -> OwnRu
 
 if __name__ == "__main__":
     from dataclasses import asdict
+    from typing import cast
 
     os.environ.pop("OPENAI_API_KEY", None)
-    print(json.dumps(asdict(own_run(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])))))  # noqa: T201
+    url, conversations, in_flight, folder, drawing = sys.argv[1:]
+    found = own_run(url, int(conversations), int(in_flight), Path(folder), cast("Drawing", drawing))
+    print(json.dumps(asdict(found)))  # noqa: T201

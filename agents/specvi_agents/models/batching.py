@@ -69,6 +69,8 @@ class Batcher(Generic[Request, Result]):
         requests = [request for request, _ in batch]
         try:
             results = await asyncio.get_running_loop().run_in_executor(self._worker, self._work, requests)
+            if len(results) != len(batch):  # raised by `zip` below it would end the collector
+                raise RuntimeError(f"{len(results)} results for {len(batch)} requests")  # noqa: TRY301
         except Exception as error:  # noqa: BLE001  # told to each asker, who knows what to make of it
             for _, future in batch:
                 if not future.done():

@@ -1,13 +1,15 @@
-"""The openai library's HTTP client, at its leanest: encoded bodies in, bytes out, no tries of its own.
+"""Encoded bodies in, bytes out, no tries of its own: aiohttp, which the openai library brings, at its leanest.
 
-`AsyncOpenAI` says who we are (headers, key, organisation); requests then go straight through the HTTP client it
-offers. Its own request path builds every URL, header and option anew, which costs more than everything else that an
-inspection does in the event loop (figures in docs/models.md).
+`AsyncOpenAI` says who we are (headers, key, organisation); requests then go straight to aiohttp. The library's request
+path and the httpx client around aiohttp build every URL, header and option anew, which costs more than everything else
+that an inspection does in the event loop (figures in docs/models.md).
 """
 
-import asyncio
-from urllib.parse import urlsplit
+import json
+from urllib.parse import quote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
 import httpx2
 import openai
 
@@ -19,7 +21,7 @@ CONNECT_S = 20.0
 
 
 class Connection:
-    """Posts chat completions to one server.
+    """Posts chat completions to one server. Made within the event loop that uses it.
 
     Parameters
     ----------
@@ -34,20 +36,24 @@ class Connection:
     """
 
     def __init__(self, base_url: str, key: str, *, connections: int, timeout_s: float) -> None:
-        self._key = key.encode()
+        self._secrets = spellings(key)
         self._timeout_s = timeout_s
-        limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-        self._http = openai.DefaultAioHttpClient(limits=limits)
-        client = openai.AsyncOpenAI(base_url=base_url, api_key=key, http_client=self._http)
+        self._url = f"{base_url}/chat/completions"
+        self._proxy = proxy_of(base_url)
+        client = openai.AsyncOpenAI(base_url=base_url, api_key=key)
         told = {
             name: value
             for name, value in (client.default_headers | client.auth_headers).items()
             if isinstance(value, str)
         }
-        self._headers = httpx2.Headers(told | {"Content-Type": "application/json"})
-        self._url = httpx2.URL(f"{base_url}/chat/completions")
-        waits = httpx2.Timeout(timeout_s, connect=min(timeout_s, CONNECT_S))
-        self._extensions = {"timeout": waits.as_dict()}
+        # Certificates as httpx, and with it the library, trusts them.
+        trusted = httpx2.create_ssl_context() if base_url.startswith("https:") else True
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=connections, ssl=trusted),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={**told, "Content-Type": "application/json"},
+            timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(timeout_s, CONNECT_S)),
+        )
 
     async def post(self, body: bytes) -> bytes:
         """Send one request; return the body of the answer.
@@ -57,32 +63,53 @@ class Connection:
         Overloaded, Passing, Declined, VetterUnusable
             As `fault_of` says of the status; a cut connection and a timeout are `Passing`.
         """
-        request = httpx2.Request(
-            "POST", self._url, headers=self._headers, content=body, extensions=self._extensions
-        )
         try:
-            async with asyncio.timeout(self._timeout_s):
-                response = await self._http.send(request)
+            async with self._session.post(self._url, data=body, proxy=self._proxy) as response:
+                content = self._clean(await response.read())
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise Passing(self._told(error), unreachable=True) from None
         except TimeoutError:
             raise Passing(f"no whole answer within {self._timeout_s:g} s", slow=True) from None
-        except httpx2.HTTPError as error:
-            slow = isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout | httpx2.PoolTimeout)
-            reason = f"{type(error).__name__}: {error}"
-            unreachable = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
-            raise Passing(self._clean(reason.encode()).decode(), slow=slow, unreachable=unreachable) from None
-        content = self._clean(response.content)
-        if response.is_success:
+        except aiohttp.ClientError as error:
+            raise Passing(self._told(error)) from None
+        if 200 <= response.status < 300:
             return content
-        raise fault_of(response.status_code, response.headers, content)
+        raise fault_of(response.status, response.headers, content)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._http.aclose()
+        await self._session.close()
+
+    def _told(self, error: Exception) -> str:
+        return self._clean(f"{type(error).__name__}: {error}".encode()).decode()
 
     def _clean(self, content: bytes) -> bytes:
-        if len(self._key) >= LEAST_SECRET and self._key in content:
-            return content.replace(self._key, b"[key]")
+        for secret in self._secrets:
+            if secret in content:
+                content = content.replace(secret, b"[key]")
         return content
+
+
+def spellings(key: str) -> tuple[bytes, ...]:
+    """Return a key as it may stand in an answer: bare, and as JSON and URLs write it; none of a placeholder."""
+    if len(key) < LEAST_SECRET:
+        return ()
+    in_json = json.dumps(key)[1:-1]
+    return tuple({text.encode() for text in (key, in_json, in_json.replace("/", "\\/"), quote(key, safe=""))})
+
+
+def proxy_of(url: str) -> str | None:
+    """Return the proxy that the system's settings (``HTTPS_PROXY`` and so on) name for a URL, None for none.
+
+    A server on this machine is never asked through one: no proxy could reach it.
+    """
+    parts, proxies = urlsplit(url), getproxies()
+    if parts.hostname in {"localhost", "127.0.0.1", "::1"}:
+        return None
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    if found is None or proxy_bypass(parts.netloc):
+        return None
+    return found if "://" in found else f"http://{found}"
 
 
 def checked_url(url: str) -> str:

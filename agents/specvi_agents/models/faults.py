@@ -13,10 +13,16 @@ from specvi_benchmark.vetting import VetterUnusable
 
 MOST_WAIT_S = 600.0
 _OVERLOADED = {408, 425, 429, 503, 529}
-_FATAL = {401, 402, 403, 404, 405}
-_NO_CREDIT = re.compile(r"insufficient_quota|billing|credit balance|payment required", re.IGNORECASE)
+_FATAL = {401, 402, 404, 405}
+_NO_CREDIT = re.compile(r"insufficient_quota|credit balance|payment required", re.IGNORECASE)
+_UNPAID = re.compile(r"billing", re.IGNORECASE)  # a rate limit may point to the page of plans, too
+_TOO_OFTEN = re.compile(
+    r"rate[_ -]?limit|too many requests|per[_ -]?(?:second|minute|hour|day)", re.IGNORECASE
+)
+_NEVER_FITS = re.compile(r"request too large", re.IGNORECASE)  # larger than a whole minute's tokens
+_ACCOUNT = re.compile(r"\b(?:account|organi[sz]ation|api[_ ]key)\b", re.IGNORECASE)
 _TOO_LONG = re.compile(
-    r"context[_ ]length|maximum context|context window|too many tokens|prompt is too long|max_model_len",
+    r"context[_ ](?:length|size|window)|maximum context|too many tokens|token count|prompt is too long|max_model_len",
     re.IGNORECASE,
 )
 _FILTERED = re.compile(
@@ -58,18 +64,25 @@ class Declined(Exception):  # noqa: N818
 def fault_of(status: int, headers: Mapping[str, str], body: bytes) -> Exception:
     """Return the fault that a status other than 2xx means."""
     reason = f"HTTP {status}: {said(body)}"
-    if status == 429 and _NO_CREDIT.search(reason):
+    wait, too_often = retry_after(headers), _TOO_OFTEN.search(reason) is not None
+    if status in _FATAL or (status == 403 and not too_often and not _is_about_this_question(reason)):
+        return unusable("the model's server refuses all questions", reason)
+    is_waited_out = too_often or wait is not None
+    if _NO_CREDIT.search(reason) or (status == 429 and not is_waited_out and _UNPAID.search(reason)):
         return unusable("the model's server wants to be paid first", reason)
-    wait = retry_after(headers)
-    if status in _OVERLOADED or (status >= 500 and wait is not None):
+    if status == 429 and _NEVER_FITS.search(reason):
+        return Declined(reason)
+    if status in _OVERLOADED or too_often or (status >= 500 and wait is not None):
         return Overloaded(reason, wait)
     if status >= 500:
         return Passing(reason)
-    if _FILTERED.search(reason) or _TOO_LONG.search(reason):
-        return Declined(reason, "content_filter" if _FILTERED.search(reason) else "length")
-    if status in _FATAL:
-        return unusable("the model's server refuses all questions", reason)
-    return Declined(reason)
+    stop: Literal["length", "content_filter"] | None = "length" if _TOO_LONG.search(reason) else None
+    return Declined(reason, "content_filter" if _FILTERED.search(reason) else stop)
+
+
+def _is_about_this_question(reason: str) -> bool:
+    about_it = _FILTERED.search(reason) or _TOO_LONG.search(reason)
+    return about_it is not None and _ACCOUNT.search(reason) is None
 
 
 def unusable(what: str, reason: str, fix: str | None = None) -> UserError:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from specvi_agents.agent import AgentVetter
@@ -13,6 +13,7 @@ from specvi_agents.models.connection import Connection
 from specvi_agents.models.faults import Declined, Passing, fault_of, unusable
 from specvi_agents.models.limiter import Limiter
 from specvi_agents.models.openai_options import ServerOptions
+from specvi_agents.models.prices import Usage
 from specvi_agents.models.server_check import find_form
 from specvi_agents.models.wire import Body, Form, Malformed, read_reply, reasoning_field_of, request_body
 from specvi_agents.options import AgentOptions, Sampling
@@ -61,6 +62,11 @@ class OpenAIModel:
         """Return what changes a reply."""
         return self._config
 
+    @property
+    def sent_as(self) -> Mapping[str, Any]:
+        """Return how conversations are written for this server, as far as it is known by now."""
+        return asdict(self._form)
+
     async def reply(self, messages: Sequence[Message], *, tools: bool, sample: int) -> Reply:
         """Return the next turn; see `Model`. The first call looks at the server before it asks.
 
@@ -78,7 +84,7 @@ class OpenAIModel:
             answer = await self._answer(body, sample)
         except Declined as fault:
             if fault.stop is not None:
-                return Reply("", stop=fault.stop, cost_usd=self._cost({}))
+                return Reply("", stop=fault.stop, cost_usd=None if self._options.price is None else 0.0)
             if not self._limiter.ever_glad:
                 raise unusable("the model's server refuses the first question", str(fault)) from None
             raise ModelError(str(fault)) from None
@@ -96,7 +102,7 @@ class OpenAIModel:
         if connection is not None:
             await connection.close()
 
-    def _cost(self, usage: Mapping[str, Any]) -> float | None:
+    def _cost(self, usage: Usage | None) -> float | None:
         return None if self._options.price is None else self._options.price.of(usage)
 
     async def _looked_at(self) -> None:
@@ -187,7 +193,4 @@ def create(argument: str | None, options: Mapping[str, str]) -> AgentVetter:
     agent, rest = AgentOptions.read(options)
     server = ServerOptions.read(rest, argument)
     tools = agent.environment.has_tool and agent.environment.dialect == "api"
-    model = OpenAIModel(argument, server, agent.sampling, tools=tools)
-    if model.expected_usd is not None:
-        model.expected_usd *= agent.votes
-    return AgentVetter(model, agent)
+    return AgentVetter(OpenAIModel(argument, server, agent.sampling, tools=tools), agent)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from specvi_agents.models.connection import checked_url
 from specvi_agents.models.prices import Price, find_price
 from specvi_agents.models.server_check import ToolPictures
-from specvi_agents.options import Sampling, refuse_rest
+from specvi_agents.options import Sampling, one_of, refuse_rest, switch, whole
 from specvi_benchmark.errors import UserError
 
 T = TypeVar("T")
@@ -122,15 +122,16 @@ class ServerOptions:
         """
         rest = dict(options)
 
-        def take(name: str, read: Callable[[str], T], default: T) -> T:
+        def take(name: str, read: Callable[[str, str], T], default: T) -> T:
             if name not in rest:
                 return default
             text = rest.pop(name)
             try:
-                return read(text)
+                return read(text, name)
             except (ValueError, RecursionError) as error:
+                got = None if name == "key_env" else text  # it may be the key itself
                 raise UserError(
-                    "the option can't be used", where=f"option {name}", got=text, expected=error
+                    "the option can't be used", where=f"option {name}", got=got, expected=error
                 ) from None
 
         standard = cls()
@@ -139,19 +140,19 @@ class ServerOptions:
         found = cls(
             base_url=url,
             key_env=take("key_env", _name, KEY_ENV),
-            in_flight=take("in_flight", _whole(1, 4096), standard.in_flight),
+            in_flight=take("in_flight", whole(1, 4096), standard.in_flight),
             timeout_s=take("timeout_s", _positive, standard.timeout_s),
-            tries=take("tries", _whole(1, 100), standard.tries),
+            tries=take("tries", whole(1, 100), standard.tries),
             backoff_s=take("backoff_s", _positive, standard.backoff_s),
             patience_s=60 * take("patience_minutes", _positive, standard.patience_s / 60),
-            tool_pictures=take("tool_pictures", _one_of(get_args(ToolPictures)), standard.tool_pictures),
-            hand_back_reasoning=take("reasoning", _one_of(("back", "drop")), "back") == "back",
-            logprobs=take("logprobs", _whole(0, 20), 0),
+            tool_pictures=take("tool_pictures", one_of(get_args(ToolPictures)), standard.tool_pictures),
+            hand_back_reasoning=take("reasoning", one_of(("back", "drop")), "back") == "back",
+            logprobs=take("logprobs", whole(0, 20), 0),
             extra=take("extra", _fields, {}),
-            omit=take("omit", lambda text: frozenset(text.split(",")), frozenset()),
+            omit=take("omit", lambda text, _: frozenset(text.split(",")), frozenset()),
             price=price or find_price(urlsplit(url).hostname or "", model),
-            use_cache=take("cache", _one_of(("on", "off")), "on") == "on",
-            check=take("check", _one_of(("on", "off")), "on") == "on",
+            use_cache=take("cache", switch, default=True),
+            check=take("check", switch, default=True),
         )
         refuse_rest(rest, "openai", KNOWN)
         return found
@@ -187,46 +188,27 @@ def _price(usd_in: float | None, usd_out: float | None) -> Price | None:
     return None if usd_in is None or usd_out is None else Price(usd_in, usd_out)
 
 
-def _dollars(text: str) -> float | None:
+def _dollars(text: str, _: str) -> float | None:
     value = float(text)
     if not 0 <= value < 1e6:
         raise ValueError("dollars per million tokens, 0 or more")
     return value
 
 
-def _positive(text: str) -> float:
+def _positive(text: str, _: str) -> float:
     value = float(text)
     if not 0 < value < 1e7:
         raise ValueError("a number above 0")
     return value
 
 
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-            raise ValueError(f"a whole number from {least} to {most}")
-        return int(text)
-
-    return read
-
-
-def _one_of(choices: tuple[T, ...]) -> Callable[[str], T]:
-    def read(text: str) -> T:
-        for choice in choices:
-            if choice == text:
-                return choice
-        raise ValueError(f"one of {', '.join(map(str, choices))}")
-
-    return read
-
-
-def _name(text: str) -> str:
+def _name(text: str, _: str) -> str:
     if not text.isidentifier():
         raise ValueError("the name of an environment variable, not a key")
     return text
 
 
-def _fields(text: str) -> Mapping[str, Any]:
+def _fields(text: str, _: str) -> Mapping[str, Any]:
     value = json.loads(text)
     if not isinstance(value, dict) or RESERVED & set(value):
         raise ValueError(f"a JSON object without {', '.join(sorted(RESERVED))}")

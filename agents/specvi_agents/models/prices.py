@@ -13,9 +13,8 @@ from pydantic import Field, TypeAdapter
 from specvi_benchmark.files import StrictModel, parse_yaml
 
 MILLION = 1_000_000
-EXPECTED_TOKENS = (12_000, 1_500)
-"""Tokens in and out of one inspection, for an estimate before there is a measurement: four requests, the last
-with four pictures of about a thousand tokens, beside the prompt that each of them repeats."""
+MOST_TOKENS = 10**9
+"""Of one reply; a server that says more has not counted."""
 
 _SNAPSHOT = re.compile(r"-\d{4}-\d\d-\d\d$")
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -35,6 +34,37 @@ class _Listing(StrictModel):
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply, as the server counted them; ``cached_in`` are those of the prompt that it knew."""
+
+    tokens_in: int
+    tokens_out: int
+    cached_in: int = 0
+
+
+EXPECTED = Usage(12_000, 1_500)
+"""Of one inspection, for an estimate before there is a measurement: four requests, the last with four pictures of
+about a thousand tokens, beside the prompt that each of them repeats."""
+
+
+def read_usage(usage: Any) -> Usage | None:
+    """Read a server's ``usage``; None where it does not count, or says what can be no count."""
+    if not isinstance(usage, Mapping):
+        return None
+    tokens_in, tokens_out = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if tokens_in is None or tokens_out is None:
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    return Usage(tokens_in, tokens_out, min(cached or 0, tokens_in))
+
+
+def _count(value: Any) -> int | None:
+    whole = isinstance(value, int | float) and 0 <= value <= MOST_TOKENS and value == int(value)
+    return int(value) if whole else None
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """US dollars per million tokens, and where that was read (`source`, with its date)."""
 
@@ -43,20 +73,18 @@ class Price:
     usd_cached_in: float | None = None
     source: str = "options"
 
-    def of(self, usage: Mapping[str, Any]) -> float:
-        """Return the dollars of one reply from the server's ``usage``."""
-        tokens_in, tokens_out = (int(usage.get(f"{name}_tokens") or 0) for name in ("prompt", "completion"))
-        details = usage.get("prompt_tokens_details")
-        cached = int(details.get("cached_tokens") or 0) if isinstance(details, dict) else 0
-        cached = min(cached, tokens_in) if self.usd_cached_in is not None else 0
-        dollars = (tokens_in - cached) * self.usd_in + cached * (self.usd_cached_in or 0.0)
-        return (dollars + tokens_out * self.usd_out) / MILLION
+    def of(self, usage: Usage | None) -> float | None:
+        """Return the dollars of one reply; None where its tokens were not counted, unless nothing costs anything."""
+        if usage is None:
+            return None if self.usd_in or self.usd_out else 0.0
+        usd_cached = self.usd_in if self.usd_cached_in is None else self.usd_cached_in
+        dollars_in = (usage.tokens_in - usage.cached_in) * self.usd_in + usage.cached_in * usd_cached
+        return (dollars_in + usage.tokens_out * self.usd_out) / MILLION
 
     @property
-    def expected_usd(self) -> float:
+    def expected_usd(self) -> float | None:
         """Return what one inspection may cost, before there is a measurement."""
-        tokens_in, tokens_out = EXPECTED_TOKENS
-        return self.of({"prompt_tokens": tokens_in, "completion_tokens": tokens_out})
+        return self.of(EXPECTED)
 
 
 def find_price(host: str, model: str) -> Price | None:

@@ -4,7 +4,8 @@ import math
 import re
 from typing import Any
 
-_ANSWER = re.compile(r"\\boxed\{\s*(YES|NO)\s*\}", re.IGNORECASE)
+ANSWER_BOX = re.compile(r"\\boxed\{\s*(YES|NO)\s*\}", re.IGNORECASE)
+"""The box of an answer, its word the first group."""
 
 
 def p_yes_of(logprobs: Any) -> float | None:
@@ -25,7 +26,7 @@ def p_yes_of(logprobs: Any) -> float | None:
         return None
     try:
         tokens = [str(one["token"]) for one in content]
-        answers = [found.start(1) for found in _ANSWER.finditer("".join(tokens))]
+        answers = [found.start(1) for found in ANSWER_BOX.finditer("".join(tokens))]
         begin = 0
         for token, one in zip(tokens, content, strict=True):
             if answers and begin + len(token) > answers[-1]:

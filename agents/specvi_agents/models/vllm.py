@@ -73,6 +73,7 @@ class VllmModel:
         self._config = config
         self.in_flight = in_flight
         self.expected_usd = expected_usd
+        self.sent_as: Mapping[str, Any] = {}
         self._starting: asyncio.Task[Sequence[Replica]] | None = None
 
     @property
@@ -96,10 +97,13 @@ class VllmModel:
             if replica.is_gone:
                 continue
             try:
-                return await replica.model.reply(messages, tools=tools, sample=sample)
+                reply = await replica.model.reply(messages, tools=tools, sample=sample)
             except (ModelError, VetterUnusable):
                 if not replica.is_gone:
                     raise
+            else:
+                self.sent_as = getattr(replica.model, "sent_as", {})
+                return reply
         raise _all_gone(replicas)
 
     async def close(self) -> None:

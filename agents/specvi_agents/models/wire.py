@@ -1,6 +1,5 @@
 """The chat-completions format: messages → request bytes, and a server's answer → `Reply`. No network."""
 
-import base64
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from specvi_agents.messages import Message, Picture, Reply, StopReason, ToolCall
+from specvi_agents.models.prices import Usage, read_usage
 from specvi_agents.models.probability import p_yes_of
 from specvi_benchmark.views.tool import TOOL_SCHEMA
 
@@ -55,14 +55,14 @@ class Body:
     """
 
     outline: bytes
-    pictures: Mapping[str, bytes]
+    pictures: Mapping[str, Picture]
 
     def encoded(self) -> bytes:
         """Return the bytes to send: the outline with every picture put in as a data URI."""
         parts = _PICTURE.split(self.outline)  # text, hash, text, hash, …, text
         for place in range(1, len(parts), 2):
-            png = self.pictures[parts[place].decode()]
-            parts[place] = b'"url":"data:image/png;base64,' + base64.b64encode(png) + b'"'
+            picture = self.pictures[parts[place].decode()]
+            parts[place] = b'"url":"data:image/png;base64,%b"' % picture.base64
         return b"".join(parts)
 
 
@@ -71,9 +71,7 @@ def request_body(messages: Sequence[Message], fields: Mapping[str, Any], form: F
     value = {**fields, "messages": _written(messages, form)}
     if tools:
         value["tools"] = [TOOL_SCHEMA]
-    pictures = {
-        picture.record.png_sha256: picture.png for message in messages for picture in message.pictures
-    }
+    pictures = {picture.record.png_sha256: picture for message in messages for picture in message.pictures}
     # In the order given: a chat template prints the tool's schema as it comes, and sorted keys would show the
     # model another prompt than the one it was trained on.
     return Body(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), pictures)
@@ -137,7 +135,7 @@ def _sendable(arguments: str) -> str:
     return arguments if isinstance(value, dict) else json.dumps({"not_json": arguments})
 
 
-def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None] = lambda _: None) -> Reply:
+def read_reply(answer: Any, cost_of: Callable[[Usage | None], float | None] = lambda _: None) -> Reply:
     """Read a chat completion.
 
     Parameters
@@ -145,7 +143,7 @@ def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None]
     answer
         The parsed body of the answer.
     cost_of
-        Usage → dollars, or None.
+        Tokens as counted (None: they were not) → dollars, or None.
 
     Raises
     ------
@@ -158,8 +156,7 @@ def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None]
         calls = _calls(message.get("tool_calls") or ())
         text = _text(message.get("content"))
         finish = choice.get("finish_reason")
-        usage = answer.get("usage") or {}
-        tokens_in, tokens_out = (int(usage.get(f"{name}_tokens") or 0) for name in ("prompt", "completion"))
+        usage = read_usage(answer.get("usage"))
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise Malformed(f"no chat completion ({type(error).__name__}: {error})") from None
     if finish == "error":
@@ -170,8 +167,8 @@ def read_reply(answer: Any, cost_of: Callable[[Mapping[str, Any]], float | None]
         stop=_STOPS.get(finish, "stop") if isinstance(finish, str) else "stop",
         reasoning=next((found for name in REASONING_FIELDS if (found := _said(message, name))), None),
         refusal=_said(message, "refusal"),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
+        tokens_in=usage.tokens_in if usage else 0,
+        tokens_out=usage.tokens_out if usage else 0,
         cost_usd=cost_of(usage),
         p_yes=p_yes_of(choice.get("logprobs")),
     )

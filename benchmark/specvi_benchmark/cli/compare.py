@@ -61,7 +61,7 @@ def compare(
         raise UserError(
             "a margin is a difference of the metric", where="--margin", expected="0 to 1", got=margin
         )
-    _, entrants = read_entrants(targets, split, part, allow_partial=allow_partial)
+    _, entrants = read_entrants(targets, split, part, track=track, allow_partial=allow_partial)
     found = scoring.compare(
         {entrant.name: entrant.rows for entrant in entrants}, _official(metric), track=track, margin=margin
     )

@@ -76,8 +76,8 @@ def run(
     assert system is not None
     console = Console(stderr=True)
     if not yes and max_usd is None:
-        _confirm(len(unanswered(chosen, finished(folder))), getattr(system, "expected_usd", 0.0), console)
-    with kept_for_answers(), _Bar(vetter, len(chosen.candidates), console) as bar:
+        confirm(len(unanswered(chosen, finished(folder))), getattr(system, "expected_usd", 0.0), console)
+    with kept_for_answers(), RunBar(vetter, len(chosen.candidates), console) as bar:
         try:
             record = run_vetter(
                 system,
@@ -111,7 +111,7 @@ def run(
         raise typer.Exit(EXIT_UNFINISHED)
 
 
-class _Bar:
+class RunBar:
     """The progress bar: questions, rate, cost, time left. ``last`` is the last report."""
 
     def __init__(self, vetter: str, total: int, console: "Console") -> None:
@@ -151,7 +151,7 @@ def _cost(progress: "Progress") -> str:
     return f", {progress.spent_usd:.2f} USD" if progress.spent_usd else ""
 
 
-def _confirm(questions: int, each_usd: float | None, console: "Console") -> None:
+def confirm(questions: int, each_usd: float | None, console: "Console") -> None:
     """Ask before a run that may cost much; where nobody can be asked, refuse."""
     if each_usd is None and questions > ASK_ABOVE_QUESTIONS:
         estimate = f"{questions} questions to a model whose price is not known"
@@ -166,7 +166,7 @@ def _confirm(questions: int, each_usd: float | None, console: "Console") -> None
     raise UserError(
         "a large run needs a word of consent",
         got=estimate,
-        fix="add --yes, or a limit with --max-usd",
+        fix="add --yes" if each_usd is None else "add --yes, or a limit with --max-usd",
     )
 
 

@@ -65,6 +65,9 @@ def score(
     by: Annotated[
         list[str] | None, typer.Option(help="Break down by snr, subtype or survey. May be repeated.")
     ] = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence/--no-evidence", help="Test the claims in a run's traces in flux.")
+    ] = True,
     csv: Annotated[Path | None, typer.Option(help="Folder to write every table to, as CSV.")] = None,
     figures: Annotated[Path | None, typer.Option(help="Folder to draw figures into, as SVG.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print results.json instead of tables.")] = False,
@@ -79,10 +82,12 @@ def score(
     from rich.console import Console
 
     from specvi_benchmark.cli.printing import print_whole
+    from specvi_benchmark.cli.score_evidence import evidence_section
     from specvi_benchmark.cli.score_options import read_asked
     from specvi_benchmark.cli.score_sections import sections
     from specvi_benchmark.runs.beyond import beyond_accuracy
     from specvi_benchmark.runs.evaluate import match_run, score_matched
+    from specvi_benchmark.runs.evidence import evidence_of
     from specvi_benchmark.scoring.results import write_results
 
     is_run = target.is_dir()
@@ -111,7 +116,8 @@ def score(
         by=by or (),
     )
     beyond = beyond_accuracy(matched, asked)
-    results = score_matched(matched).model_copy(update={"beyond": beyond.sections})
+    claims = evidence_of(matched, target) if is_run and evidence else None
+    results = score_matched(matched).model_copy(update={"beyond": beyond.sections, "evidence": claims})
     written = out or (target / RESULTS_FILE if is_run and not json_ else None)
     if written:
         write_results(written, results)
@@ -120,7 +126,7 @@ def score(
         typer.echo(results.model_dump_json(indent=2))
         return
     console = Console(highlight=False)
-    for item in (*_report(results, matched), *sections(beyond.sections)):
+    for item in (*_report(results, matched), *sections(beyond.sections), *evidence_section(claims)):
         print_whole(console, item)
     for path in [written, *more] if written else more:
         typer.echo(f"Wrote {path}")

@@ -48,7 +48,8 @@ def build(
     """
     from specvi_benchmark.errors import UserError
     from specvi_benchmark.splits.build import build_split
-    from specvi_benchmark.splits.io import NAMED, check_free, named_folder, read_split, write_split
+    from specvi_benchmark.splits.io import check_free, read_split, write_split
+    from specvi_benchmark.splits.named import NAMED, named_folder
     from specvi_benchmark.splits.recipe import load_recipe, open_archive
     from specvi_benchmark.splits.workers import processors
 
@@ -57,7 +58,7 @@ def build(
         raise UserError("no folder to write to", where="--out", expected="--out FOLDER", got="nothing")
     with building() as report:
         if out is None:
-            folder = named_folder(recipe, report=report)
+            folder = named_folder(recipe, report=report, processes=processes)
         else:
             folder = out
             check_free(out)
@@ -81,7 +82,7 @@ def verify(split: _Name, json_: _Json = False) -> None:
 
     from rich.console import Console
 
-    from specvi_benchmark.splits.io import NAMED, find_split
+    from specvi_benchmark.splits.named import NAMED, find_split
     from specvi_benchmark.splits.verify import require, verify_split
 
     found = find_split(split)  # compares the files with split.json and refuses doubled ids
@@ -116,7 +117,7 @@ def diff(
 
     from specvi_benchmark.cli.split_tables import difference_lines
     from specvi_benchmark.splits.difference import compare_splits
-    from specvi_benchmark.splits.io import find_split
+    from specvi_benchmark.splits.named import find_split
 
     found = compare_splits(find_split(before), find_split(after))
     if json_:
@@ -132,8 +133,8 @@ def show(split: _Name, json_: _Json = False) -> None:
     """Show what is in a split, by part, task and truth."""
     import json
 
-    from specvi_benchmark.splits.io import find_split
     from specvi_benchmark.splits.manifest import count
+    from specvi_benchmark.splits.named import find_split
 
     found = find_split(split)
     if json_:
@@ -162,7 +163,8 @@ def export(
     ] = False,
 ) -> None:
     """Write a split for other programs: the official schema, whole prompts, pictures if asked for."""
-    from specvi_benchmark.splits.io import find_split, write_split
+    from specvi_benchmark.splits.io import write_split
+    from specvi_benchmark.splits.named import find_split
 
     found = find_split(split)
     if pictures:
@@ -275,7 +277,7 @@ def _rows(counts: "Counts") -> Iterator[tuple[str, ...]]:
 
 def _argument(path: Path) -> str:
     """Return a path as a shell takes it, and as no command takes it for an option or a split's name."""
-    from specvi_benchmark.splits.io import NAMED
+    from specvi_benchmark.splits.named import NAMED
 
     text = str(path)
     return shlex.quote(f"./{text}" if text in NAMED or text.startswith("-") else text)

@@ -82,5 +82,6 @@ def _price_unknown() -> UserError:
     return UserError(
         "the price is not known, so a limit in dollars can't be kept",
         where="--max-usd",
-        fix="name the price with the vetter's options (docs/models.md), or leave the limit out",
+        fix="name the price with the vetter's options (docs/models.md), or leave the limit out; a server that "
+        "counts no tokens can't be priced",
     )

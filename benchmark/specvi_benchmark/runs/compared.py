@@ -13,6 +13,7 @@ from specvi_benchmark.runs.matching import MatchedPredictions
 from specvi_benchmark.runs.record import RunRecord, choose_split, load_split, read_run_record
 from specvi_benchmark.scoring import Rows
 from specvi_benchmark.splits import Part, Split
+from specvi_benchmark.tasks.task import Track
 
 NOT_RECORDED = "not recorded"
 
@@ -31,6 +32,7 @@ def read_entrants(
     place: str | None = None,
     part: Part | None = None,
     *,
+    track: Track | None = None,
     allow_partial: bool = False,
 ) -> tuple[Split, tuple[Entrant, ...]]:
     """Read every run folder and file, and match it with the one split they share.
@@ -44,6 +46,9 @@ def read_entrants(
         the first run.
     part
         Part of the split, where there are files only; test, unless it is named.
+    track
+        Track that files of answers are about, where there are files only; see `choose_split`. Runs keep
+        every track they have.
     allow_partial
         Admit missing rows and badly spelled answers, as `match` does.
 
@@ -55,7 +60,7 @@ def read_entrants(
     """
     _refuse_repeats(targets)
     records = {target: read_run_record(target) for target in targets if target.is_dir()}
-    split = _shared_split(list(targets), records, place, part)
+    split = _shared_split(list(targets), records, place, part, track)
     matched = {
         target: match_log(target, split, allow_partial=allow_partial)
         if target in records
@@ -88,7 +93,11 @@ def _refuse_repeats(targets: Sequence[Path]) -> None:
 
 
 def _shared_split(
-    targets: list[Path], records: Mapping[Path, RunRecord], place: str | None, part: Part | None
+    targets: list[Path],
+    records: Mapping[Path, RunRecord],
+    place: str | None,
+    part: Part | None,
+    track: Track | None,
 ) -> Split:
     prints: dict[str, list[str]] = {}
     for target, record in records.items():
@@ -111,7 +120,7 @@ def _shared_split(
             where=targets[0],
             fix="name the split: --split mini, a split folder, or an official parquet file",
         )
-    return choose_split(place, part or "test")[0]
+    return choose_split(place, part or "test", track=track)[0]
 
 
 def distinct_names(targets: Sequence[Path], records: Mapping[Path, RunRecord]) -> dict[Path, str]:

@@ -19,7 +19,7 @@ from specvi_benchmark.files import (
 )
 from specvi_benchmark.runs.record import environment
 from specvi_benchmark.splits import Split
-from specvi_benchmark.splits.io import find_split
+from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.splits.weak import draw
 from specvi_benchmark.vetting import AnyVetter, Question, Verdict, Vetter, load_vetter, make_system
 

@@ -70,7 +70,7 @@ class Log:
     def write(self, entry: Entry) -> None:
         """Write pictures, then traces, then the prediction."""
         for name, png in entry.pictures.items():
-            self._keep(self._views / f"{name}.png", png)
+            self._keep(name, png)
         for line in entry.traces:
             write_all(self._traces, line)
         write_all(self._predictions, entry.prediction)
@@ -88,13 +88,22 @@ class Log:
         """Close the files."""
         self.close()
 
-    def _keep(self, path: Path, png: bytes) -> None:
+    def _keep(self, name: str, png: bytes) -> None:
+        path = f"{self._views}/{name}.png"
         try:
-            if path.stat().st_size == len(png):  # the name says what is in it
-                return
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileNotFoundError:
-            path.parent.mkdir(exist_ok=True)
-        path.write_bytes(png)
+            self._views.mkdir(exist_ok=True)
+            self._keep(name, png)
+            return
+        except FileExistsError:
+            if os.stat(path).st_size == len(png):  # noqa: PTH116  # the name says what is in it
+                return
+            handle = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        try:
+            write_all(handle, png)
+        finally:
+            os.close(handle)
 
 
 def mend(folder: Path) -> None:

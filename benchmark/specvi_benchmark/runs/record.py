@@ -1,7 +1,7 @@
 """``run.json``: what was run, on what, with which versions."""
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from specvi_benchmark.files import (
     write_json,
 )
 from specvi_benchmark.splits import Part, Split
-from specvi_benchmark.splits.io import NAMED, find_split
+from specvi_benchmark.splits.named import NAMED, find_split
 from specvi_benchmark.tasks.task import AskedTrack, Track
 
 SCHEMA_VERSION: Literal[1] = 1
@@ -82,16 +82,11 @@ def refuse_other_run(known: RunRecord, asked: RunRecord, folder: Path) -> None:
     Two configurations under one name would give a score that belongs to neither. The scoring version
     is left out: it changes no verdict.
     """
+    was, now = _decisive(known), _decisive(asked)
     differences = [
-        f"{name} {_short(old)} → {_short(new)}"
-        for name, old, new in (
-            ("vetter", known.vetter, asked.vetter),
-            ("config", dict(known.config), dict(asked.config)),
-            ("split", known.split.fingerprint, asked.split.fingerprint),
-            ("versions", _verdict_versions(known), _verdict_versions(asked)),
-            ("seed", known.seed, asked.seed),
-        )
-        if canonical_json(old) != canonical_json(new)
+        f"{name} {_short(was.get(name, 'unset'))} → {_short(now.get(name, 'unset'))}"
+        for name in sorted(was.keys() | now.keys())
+        if canonical_json(was.get(name)) != canonical_json(now.get(name)) or (name in was) != (name in now)
     ]
     if differences:
         raise UserError(
@@ -186,8 +181,25 @@ def environment() -> dict[str, str]:
     }
 
 
-def _verdict_versions(record: RunRecord) -> dict[str, int]:
-    return {name: number for name, number in record.versions.items() if name != "scoring_version"}
+def _decisive(record: RunRecord) -> dict[str, Any]:
+    """Return what makes a run this run, each setting under its dotted name."""
+    versions = {name: number for name, number in record.versions.items() if name != "scoring_version"}
+    what = {
+        "vetter": record.vetter,
+        "config": record.config,
+        "split": record.split.fingerprint,
+        "versions": versions,
+        "seed": record.seed,
+    }
+    return dict(_dotted("", what))
+
+
+def _dotted(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, Mapping) or not value:
+        yield name, value
+        return
+    for key, inner in value.items():
+        yield from _dotted(f"{name}.{key}" if name else key, inner)
 
 
 def _short(value: object) -> str:

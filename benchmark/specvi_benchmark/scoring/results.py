@@ -9,6 +9,7 @@ import numpy as np
 
 from specvi_benchmark.files import StrictModel, parse_json, read_text, refuse_newer, validate, write_json
 from specvi_benchmark.scoring.beyond import BeyondAccuracy
+from specvi_benchmark.scoring.evidence import Evidence
 from specvi_benchmark.scoring.intervals import LEVEL, RESAMPLES, Method, draw_tables, interval, recentred
 from specvi_benchmark.scoring.ledger import CALLS, NEGATIVE, POSITIVE, Group, IntArray, Rows, ledgers
 from specvi_benchmark.scoring.measure import Measure, number
@@ -28,8 +29,8 @@ from specvi_benchmark.scoring.metrics import (
 )
 from specvi_benchmark.tasks.task import Track
 
-SCHEMA_VERSION = 2
-"""2: `Results.beyond`. A file of version 1 is read as one without it."""
+SCHEMA_VERSION = 3
+"""2: `Results.beyond`; 3: `Results.evidence`. An older file is read as one without them."""
 SCORING_VERSION = 1
 """Raised when the same predictions would get another number. Scores of two versions are not compared."""
 
@@ -123,10 +124,10 @@ class Results(StrictModel):
     ``incomplete`` lists the tasks with too many errors (track/task): such a result is not ranked.
     ``partial`` is there when faults were admitted. ``outcomes_undeclared``: the answers came without
     outcomes, so that every empty one counts as `unparsed`. ``beyond`` is what `specvi score` adds: probability,
-    deferral and the survey.
+    deferral and the survey; ``evidence`` holds the claims in the traces against the flux.
     """
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     scoring_version: int
     split: ScoredSplit
     rule: str
@@ -137,6 +138,7 @@ class Results(StrictModel):
     tasks: tuple[TaskScore, ...]
     macro: tuple[MacroScore, ...]
     beyond: BeyondAccuracy | None = None
+    evidence: Evidence | None = None
 
     @property
     def rankable(self) -> bool:
@@ -209,7 +211,7 @@ def _migrated(content: Any, path: Path) -> Any:
     """Return an older file's content in the present schema; refuse a newer one."""
     refuse_newer(content, SCHEMA_VERSION, path)
     version = content.get("schema_version") if isinstance(content, dict) else None
-    return content | {"schema_version": SCHEMA_VERSION} if version == 1 else content
+    return content | {"schema_version": SCHEMA_VERSION} if version in {1, 2} else content
 
 
 def write_results(path: Path, results: Results) -> None:

@@ -16,10 +16,12 @@ from specvi_benchmark.simulator.lattice import remainder, rest_window, star_grid
 from specvi_benchmark.simulator.lines import SPEED_OF_LIGHT_KMS
 from specvi_benchmark.spectrum import BoolArray, FloatArray
 
-SIMULATOR_VERSION = 2
+SIMULATOR_VERSION = 3
 """Raised by every change that changes a simulated number."""
 
-_FASTEST_KMS = 350.0
+STELLAR_SPREAD_KMS, FASTEST_STAR_KMS = 70.0, 350.0
+"""Radial velocities of stars: standard deviation of a normal law, and where it is cut."""
+
 _TRIES = 1000
 _MOONLIT = 0.4  # share of visits with the moon up
 _DARK_DEX, _MOON_DEX = (1.6, 2.3), (-0.5, 1.0)  # log10 of the sky's electrons a pixel; of moon over dark sky
@@ -164,7 +166,8 @@ def wavelengths(instrument: str = "lamost") -> FloatArray:
 
 def _draw(kind: Kind, rng: np.random.Generator) -> Source:
     if kind.redshifts is None:
-        redshift = float(np.clip(rng.normal(0, 70), -_FASTEST_KMS, _FASTEST_KMS)) / SPEED_OF_LIGHT_KMS
+        velocity = np.clip(rng.normal(0, STELLAR_SPREAD_KMS), -FASTEST_STAR_KMS, FASTEST_STAR_KMS)
+        redshift = float(velocity) / SPEED_OF_LIGHT_KMS
     else:
         redshift = float(rng.uniform(*kind.redshifts))
     reddening = float(min(rng.exponential(0.12), 0.8))

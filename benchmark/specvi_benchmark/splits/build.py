@@ -5,13 +5,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from specvi_benchmark.features import SELECTION_VERSION
-from specvi_benchmark.files import home
+from specvi_benchmark.files import home, locked
 from specvi_benchmark.spectrum import BoolArray, FloatArray
 from specvi_benchmark.splits.archive import Archive, Key, Record
 from specvi_benchmark.splits.choosing import Chosen, Labels, choose, label, usable
@@ -34,6 +35,7 @@ def build_split(
     work: Path | None = None,
     processes: int = 1,
     report: Report = lambda *_: None,
+    keep_screening: bool = True,
 ) -> Split:
     """Build a split. The same recipe gives the same split, whatever the processes, kills and order.
 
@@ -45,6 +47,8 @@ def build_split(
         Folder of the screening, which a killed build takes up again; None: ``screened`` in `files.home`.
     processes
         How many work at once.
+    keep_screening
+        Keep what the screening found, for another split of the same archive.
 
     Raises
     ------
@@ -54,12 +58,16 @@ def build_split(
     source = open_archive(recipe) if archive is None else archive
     refuse_unknown_classes(recipe, source.classes)
     folder = work or home() / "screened"
-    with workers(processes) as pool:
+    waiting = partial(report, "Waiting for another build", 0, 1)
+    with locked(folder, waiting), workers(processes) as pool:
         screened = screen(source, folder, pool, report)
         labels = {task: label(screened, recipe, task) for task in recipe.tasks}
         scores, weak = judge(screened, recipe, labels, report)
         chosen, sets = choose(screened, recipe, labels, scores, _Views(source))
         candidates = tuple(_candidates(source, screened, chosen, pool, report))
+        if not keep_screening:
+            for file in screened.files:
+                file.unlink()
     told = BuildReport(sets=tuple(sets), weak=tuple(weak))
     return Split(
         recipe.name, recipe.version, candidates, recorded(recipe, source), told.model_dump(mode="json")

@@ -22,6 +22,9 @@ IntArray = NDArray[np.intp]
 PARTS: tuple[Part, ...] = ("test", "train", "dev", "cal")
 """The order in which parts are filled: the set that is scored comes first."""
 
+MATCHED_DEX = 0.1
+"""How far, in log10 S/N, a spectrum may be from the one it is matched to (`CandidateSet.match`)."""
+
 Views = Callable[[Key, Sequence[str]], tuple[Record, ...] | None]
 """Returns an object's spectra by further surveys; None where one is lacking or can't be decided."""
 
@@ -130,33 +133,59 @@ class _Desk:
 
     def fill(self, labels: Labels) -> tuple[list[Chosen], SetReport]:
         """Fill every part of the set."""
-        good = usable(self.screened, self.item.quality or self.recipe.quality)
-        rate: float | None = None
-        chosen: list[Chosen] = []
-        funnel: dict[Answer, Funnel] = {}
-        for truth in ANSWERS:
-            labelled = labels.of(truth)
-            decidable = labelled & good & self.screened.decidable
-            accepted = decidable & (self.score > self.recipe.weak_classifier.acceptance)
-            filtered = truth == "NO" or self.item.positives_filter == "same_threshold"
-            pool = self._order(np.flatnonzero(accepted if filtered else decidable))
-            found = [
-                row for part in PARTS if part in self.item.counts for row in self._take(pool, part, truth)
-            ]
-            funnel[truth] = Funnel(
-                archive=len(good),
-                labelled=int(labelled.sum()),
-                usable=int((labelled & good).sum()),
-                decidable=int(decidable.sum()),
-                accepted=int(accepted.sum()),
-                chosen=len(found),
-            )
-            chosen += found
-            ordinary = decidable & self.screened.random
-            if truth == "NO" and ordinary.any():
-                rate = float((accepted & ordinary).sum() / ordinary.sum())
-        self.ledger.used.update((self.task, self.screened.object_id[row.row]) for row in chosen)
-        return chosen, SetReport.of(self.item, self.task, funnel, rate)
+        pools = {truth: self._pool(labels, truth) for truth in ANSWERS}
+        chosen: dict[tuple[Answer, Part], list[Chosen]] = {}
+        # The truth of which the larger share is needed is drawn freely; with `match` the other one follows it.
+        for truth in sorted(ANSWERS, key=lambda name: -self._need(name, pools[name])):
+            for part in PARTS:
+                if part not in self.item.counts:
+                    continue
+                first = next((chosen[other, part] for other in ANSWERS if (other, part) in chosen), None)
+                like = first if self.item.match == "snr" else None
+                chosen[truth, part] = self._take(pools[truth], part, truth, like)
+        found = [row for truth in ANSWERS for part in PARTS for row in chosen.get((truth, part), ())]
+        self.ledger.used.update((self.task, self.screened.object_id[row.row]) for row in found)
+        funnel = {
+            truth: self._funnel(labels, truth, sum(row.truth == truth for row in found)) for truth in ANSWERS
+        }
+        return found, SetReport.of(self.item, self.task, funnel, self._rate(labels))
+
+    def _usable(self) -> BoolArray:
+        return usable(self.screened, self.item.quality or self.recipe.quality)
+
+    def _accepted(self) -> BoolArray:
+        return self.score > self.recipe.weak_classifier.acceptance
+
+    def _pool(self, labels: Labels, truth: Answer) -> list[int]:
+        """Return the rows that may be chosen, in the order in which they are considered."""
+        fit = labels.of(truth) & self._usable() & self.screened.decidable
+        if truth == "NO" or self.item.positives_filter == "same_threshold":
+            fit &= self._accepted()
+        if self.item.match == "snr":
+            fit &= self.screened.snr > 0  # false for one that has none
+        return self._order(np.flatnonzero(fit))
+
+    def _need(self, truth: Answer, pool: Sequence[int]) -> float:
+        """Return how many of a pool's spectra are needed, as a share."""
+        wanted = sum(int(getattr(count, truth)) for count in self.item.counts.values())
+        return wanted / max(1, len(pool))
+
+    def _funnel(self, labels: Labels, truth: Answer, chosen: int) -> Funnel:
+        labelled, good = labels.of(truth), self._usable()
+        decidable = labelled & good & self.screened.decidable
+        return Funnel(
+            archive=len(good),
+            labelled=int(labelled.sum()),
+            usable=int((labelled & good).sum()),
+            decidable=int(decidable.sum()),
+            accepted=int((decidable & self._accepted()).sum()),
+            chosen=chosen,
+        )
+
+    def _rate(self, labels: Labels) -> float | None:
+        """Return the accepted share of the non-members that are there by the survey's own odds."""
+        ordinary = labels.of("NO") & self._usable() & self.screened.decidable & self.screened.random
+        return float((ordinary & self._accepted()).sum() / ordinary.sum()) if ordinary.any() else None
 
     def _order(self, rows: Sequence[int] | IntArray) -> list[int]:
         """Return rows in the order in which they are considered; spectra of one object stay together."""
@@ -164,31 +193,62 @@ class _Desk:
         lots = {row: draw(f"{self.recipe.seed} {self.task} {names[row]}") for row in map(int, rows)}
         return sorted(lots, key=lambda row: (lots[row], row))
 
-    def _take(self, pool: Sequence[int], part: Part, truth: Answer) -> list[Chosen]:
-        """Return as many spectra of the pool as the part needs, and book their objects."""
+    def _take(
+        self, pool: Sequence[int], part: Part, truth: Answer, like: Sequence[Chosen] | None
+    ) -> list[Chosen]:
+        """Return as many spectra of the pool as the part needs, and book their objects.
+
+        The first that are free; or, with ``like``, those whose S/N is that of the spectra already chosen.
+        """
         wanted = int(getattr(self.item.counts[part], truth))
+        names = self.screened.object_id
+        free = np.array(
+            [
+                row
+                for row in pool
+                if (self.task, names[row]) not in self.ledger.used
+                and self.ledger.part.get(names[row], part) == part
+            ],
+            dtype=np.intp,
+        )
+        targets = (
+            None if like is None else _spread([float(self.screened.snr[row.row]) for row in like], wanted)
+        )
         found: list[Chosen] = []
-        for row in pool:
-            if len(found) == wanted:
+        while len(found) < wanted and free.size:
+            place = 0 if targets is None else self._nearest(free, targets[len(found)])
+            if place is None:
                 break
-            name = self.screened.object_id[row]
-            if (self.task, name) in self.ledger.used or self.ledger.part.get(name, part) != part:
-                continue
+            row, free = int(free[place]), np.delete(free, place)
             views = self.views(self.screened.keys[row], self.item.surveys) if self.item.surveys else ()
             if views is None:
                 continue
-            self.ledger.part[name] = part
+            self.ledger.part[names[row]] = part
             score = round(float(self.score[row]), 6)
             found.append(Chosen(self.task, self.item.track, part, truth, row, score, views))
         if len(found) < wanted:
             raise self._short(part, truth, wanted, len(found), len(pool))
         return found
 
+    def _nearest(self, rows: IntArray, target: float) -> int | None:
+        """Return the place of the row whose S/N is nearest; None where none is near, see `MATCHED_DEX`."""
+        away = np.abs(np.log10(self.screened.snr[rows]) - target)
+        place = int(np.argmin(away))
+        return place if away[place] <= MATCHED_DEX else None
+
     def _short(self, part: Part, truth: Answer, wanted: int, found: int, pool: int) -> UserError:
+        matched = self.item.match == "snr"
         return UserError(
             "the archive does not fill a set",
             where=f"recipe {self.recipe.name}: {self.item.track}, task {self.task}, {part}, {truth}",
-            expected=f"{wanted} spectra",
-            got=f"{found} of {pool} that pass; the others are taken by other parts or sets",
-            fix="a larger archive, a lower acceptance threshold, or smaller counts",
+            expected=f"{wanted} spectra{' at the S/N of the other truth' if matched else ''}",
+            got=f"{found} of {pool} that pass; the others are taken by other parts or sets"
+            + (f", or differ by more than {MATCHED_DEX} dex in S/N" if matched else ""),
+            fix="a larger archive, a lower acceptance threshold, or smaller counts"
+            + (", or no match" if matched else ""),
         )
+
+
+def _spread(snr: Sequence[float], number: int) -> FloatArray:
+    """Return so many values of log10 S/N that are distributed as those given: their quantiles."""
+    return np.quantile(np.log10(snr), (np.arange(number) + 0.5) / number)

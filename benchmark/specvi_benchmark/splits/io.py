@@ -1,7 +1,6 @@
-"""Splits on disk: folders with ``split.json``, official parquet files, and splits known by name."""
+"""Splits on disk: folders with ``split.json``, and official parquet files."""
 
 import errno
-import fcntl
 import os
 import re
 import shutil
@@ -9,14 +8,14 @@ import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from specvi_benchmark.errors import UserError, examples
-from specvi_benchmark.files import home, write_json
+from specvi_benchmark.files import write_json
 from specvi_benchmark.splits import manifest
 from specvi_benchmark.splits.rows import Picture, to_candidates, to_table
 from specvi_benchmark.splits.schema import (
@@ -28,11 +27,6 @@ from specvi_benchmark.splits.schema import (
     wrong_types,
 )
 from specvi_benchmark.splits.split import Candidate, Part, Split
-
-if TYPE_CHECKING:
-    from specvi_benchmark.splits.screening import Report
-
-NAMED = frozenset({"mini", "mini-small"})  # built on first use; a folder of that name is reached as ./mini
 
 _ROWS_A_GROUP = 100  # 100 spectra are about 10 MB: memory stays flat, and small reads stay small
 _PART_OF_FILE = re.compile(r"(train|dev|cal|test)(?![A-Za-z0-9])")
@@ -121,68 +115,6 @@ def read_split(path: Path) -> Split:
     left_out = sorted({column for file in files for column in _columns_left_out(file)})
     recipe: dict[str, Any] = {"files": [file.name for file in files], "columns_left_out": left_out}
     return Split(path.stem if path.is_file() else path.resolve().name, "0", _read_files(files), recipe)
-
-
-def find_split(name_or_path: str | Path) -> Split:
-    """Return the split of that name or path; ``mini`` and ``mini-small`` are built on first use.
-
-    Names come before paths: a folder called ``mini`` is reached as ``./mini``, or as a `Path`.
-
-    Raises
-    ------
-    UserError
-        Neither a known name nor a path.
-    """
-    if name_or_path in NAMED:
-        return read_split(named_folder(str(name_or_path)))
-    path = Path(name_or_path).expanduser()
-    if not path.exists():
-        raise UserError(
-            "no such split",
-            where=name_or_path,
-            expected="`mini`, `mini-small`, a split folder, or official parquet files",
-            got="neither name nor path",
-            fix="check the spelling; `specvi split import` makes a split of official files",
-        )
-    return read_split(path)
-
-
-def named_folder(name: str, *, report: "Report | None" = None) -> Path:
-    """Return the folder of a split that is known by name, built if it is missing or made by another recipe.
-
-    Parameters
-    ----------
-    name
-        One of `NAMED`: the name of a shipped recipe.
-    report
-        Hears how a build goes on; None keeps a line of the terminal up to date.
-    """
-    from specvi_benchmark.splits.build import build_split, recorded  # noqa: PLC0415 -- it imports the simulator, which most reads don't need
-    from specvi_benchmark.splits.progress import on_one_line  # noqa: PLC0415
-    from specvi_benchmark.splits.recipe import load_recipe  # noqa: PLC0415
-    from specvi_benchmark.splits.workers import processors  # noqa: PLC0415
-
-    recipe = load_recipe(name)
-    folder = home() / "splits" / name
-    with _locked(folder):
-        if (folder / manifest.FILE_NAME).exists():
-            found = manifest.read_manifest(folder)
-            if dict(found.recipe) == recorded(recipe):
-                return folder
-        told = report or on_one_line(f"Building {recipe.name}, once")
-        write_split(build_split(recipe, processes=processors(), report=told), folder, replace=True)
-        shutil.rmtree(home() / "screened", ignore_errors=True)
-        told("done,", 1, 1)
-    return folder
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder that several processes may build; the lock ends with the process."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{folder.name}.lock").open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
 
 
 def _read_described(folder: Path) -> Split:
@@ -293,7 +225,10 @@ def _damage_told(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         first_line = str(error).splitlines()[0]
         raise UserError(
-            "not a readable parquet file", where=path, got=first_line, fix="get the file again; it is damaged"
+            "not a readable parquet file",
+            where=path,
+            got=first_line,
+            fix="it is damaged: get it again, or delete the folder and build it anew",
         ) from None
 
 

@@ -81,7 +81,9 @@ class CandidateSet(StrictModel):
     """Candidates of one track, by the same rule for each of its tasks.
 
     With ``surveys`` every chosen object is there once for each of them and once for the archive's own
-    survey, the paired ``reference``. ``quality`` replaces the recipe's own where given.
+    survey, the paired ``reference``. ``quality`` replaces the recipe's own where given. ``match: snr`` gives
+    YES and NO of a part the same distribution of S/N: that truth of which the larger share is needed is drawn
+    freely, and the other one to its S/N.
     """
 
     track: Track
@@ -89,6 +91,7 @@ class CandidateSet(StrictModel):
     positives_filter: PositivesFilter
     counts: dict[Part, Annotated[Count, BeforeValidator(_as_counts)]] = Field(min_length=1)
     quality: Quality | None = None
+    match: Literal["none", "snr"] = "none"
     surveys: tuple[str, ...] = ()
     reference: str | None = None
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from specvi_benchmark.errors import UserError
 from specvi_benchmark.features import SELECTION_VERSION, selection_columns, selection_features
 from specvi_benchmark.files import canonical_json, write_bytes
 from specvi_benchmark.spectrum import BoolArray, FloatArray
@@ -68,7 +69,7 @@ class Screened:
         """Yield shard after shard: which rows these are, and their ``(rows, columns)`` features."""
         first = 0
         for file in self.files:
-            column = pq.read_table(file, columns=["features"]).column(0).combine_chunks()
+            column = _columns(file, ["features"]).column(0).combine_chunks()
             values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
             yield slice(first, first + len(column)), values
             first += len(column)
@@ -107,7 +108,13 @@ def _screen_shard(work: tuple[Archive, int, Path]) -> None:
     archive, number, file = work
     tables = [_table(batch) for batch in batches(archive.read_shard(number), BATCH)]
     content = io.BytesIO()
-    pq.write_table(pa.concat_tables(tables), content, compression="zstd", use_dictionary=["object_id"])
+    pq.write_table(
+        pa.concat_tables(tables),
+        content,
+        compression="zstd",
+        use_dictionary=["object_id"],
+        write_page_checksum=True,
+    )
     write_bytes(file, content.getvalue())
 
 
@@ -129,6 +136,18 @@ def _table(records: Sequence[Record]) -> pa.Table:
     )
 
 
+def _columns(file: Path, names: list[str]) -> pa.Table:
+    try:
+        return pq.read_table(file, columns=names, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(
+            "what an earlier build found out about the archive can't be read",
+            where=file,
+            got=str(error).splitlines()[0],
+            fix="delete that file and build again; the others are kept",
+        ) from None
+
+
 def _known_as(tables: Sequence[pa.Table]) -> Iterator[frozenset[str]]:
     """Yield the classes of every spectrum; equal sets are one object, for there are few and many spectra."""
     sets: dict[tuple[str, ...], frozenset[str]] = {}
@@ -139,7 +158,7 @@ def _known_as(tables: Sequence[pa.Table]) -> Iterator[frozenset[str]]:
 
 def _read(files: Sequence[Path]) -> Screened:
     names = ["object_id", "known_as", "snr", "bad_fraction", "decidable", "random"]
-    tables = [pq.read_table(file, columns=names) for file in files]
+    tables = [_columns(file, names) for file in files]
     whole = pa.concat_tables(tables)
     return Screened(
         files=tuple(files),

@@ -13,12 +13,16 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel
 from specvi_benchmark.simulator import KINDS, SIMULATOR_VERSION, Source, make_source, observe, wavelengths
 from specvi_benchmark.simulator.lines import SPEED_OF_LIGHT_KMS
+from specvi_benchmark.simulator.simulate import FASTEST_STAR_KMS, STELLAR_SPREAD_KMS
 from specvi_benchmark.spectrum import Claims, Spectrum
 from specvi_benchmark.splits.archive import Key, Record
 from specvi_benchmark.splits.split import candidate_seed
 
 RELEASE = "simulated"
 SHARD = 500  # spectra: about a second of work, so that a killed build loses little
+
+ERROR_KMS = 8.0
+"""Standard deviation of the pipeline's velocity errors."""
 
 Instrument = Literal["lamost", "sdss", "desi"]
 _Share = Field(ge=0, le=1)
@@ -208,15 +212,19 @@ class SimulatedArchive:
     def _pipeline_redshift(self, source: Source, rng: np.random.Generator) -> tuple[float | None, str]:
         """Return the redshift a survey's pipeline would give, and how it came about."""
         law = self.source.redshift
-        luck, error = rng.random(), rng.normal(0, 8 / SPEED_OF_LIGHT_KMS)
+        luck, error_kms = rng.random(), rng.normal(0, ERROR_KMS)
         elsewhere, recognised = rng.uniform(0.05, 2.0), rng.random() < law.galaxy_recognised
         if luck < law.missing:
             return None, "missing"
         if luck < law.missing + law.wrong:
             return round(float(elsewhere), 6), "wrong"
         if KINDS[source.kind].redshifts is not None and not recognised:
-            return round(float(error * 5), 6), "fitted as a star"
-        return round(float(source.redshift + error), 6), "right"
+            # A star's velocity, by the law for stars: a velocity must not tell that it means nothing.
+            velocity = np.clip(
+                error_kms / ERROR_KMS * STELLAR_SPREAD_KMS, -FASTEST_STAR_KMS, FASTEST_STAR_KMS
+            )
+            return round(float(velocity / SPEED_OF_LIGHT_KMS), 6), "fitted as a star"
+        return round(float(source.redshift + error_kms / SPEED_OF_LIGHT_KMS), 6), "right"
 
 
 def batches(records: Iterator[Record], size: int) -> Iterator[list[Record]]:

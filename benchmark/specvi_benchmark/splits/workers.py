@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, BinaryIO, Protocol, TypeVar
 
+from specvi_benchmark.errors import UserError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -87,7 +89,12 @@ class Workers:
             worker.stdin.flush()
             done, value = pickle.load(worker.stdout)  # noqa: S301 -- our own process wrote it
         except (EOFError, BrokenPipeError):
-            raise RuntimeError(f"a worker process ended early (exit code {worker.poll()})") from None
+            raise UserError(
+                "a worker process ended early",
+                got=f"exit code {worker.wait()}"
+                + (", perhaps for want of memory" if worker.poll() == -9 else ""),
+                fix="the same command goes on from here; --processes 1 needs least memory",
+            ) from None
         finally:
             self._idle.put(worker)
         if not done:

@@ -41,7 +41,7 @@ def demo(
 
     from specvi_benchmark.cli.split import building
     from specvi_benchmark.runs.record import choose_split
-    from specvi_benchmark.splits.io import named_folder
+    from specvi_benchmark.splits.named import named_folder
     from specvi_leaderboard.board import build_board
     from specvi_leaderboard.site.write import write_site
     from specvi_leaderboard.systems import read_systems

@@ -26,13 +26,12 @@ from specvi_agents.models.chat_template import choose_template
 from specvi_agents.models.checkpoint import Checkpoint
 from specvi_agents.models.local.decoding import Decoding, RowLimits, SeededSampling
 from specvi_agents.models.local.image_only import ImageOnlyProcessor
+from specvi_agents.models.probability import ANSWER_BOX
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.views.tool import TOOL_SCHEMA
 
 QWEN_VL = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe")
 """Model types whose stock processor needs torchvision for video, and whose pictures `ImageOnlyProcessor` prepares."""
-
-_ANSWER = re.compile(r"\\boxed\{\s*(YES|NO)\s*\}", re.IGNORECASE)
 
 _WORDLESS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 """A model never writes these with a meaning; suppressed, so that what it wrote reads back as the same tokens."""
@@ -168,7 +167,7 @@ class LocalModel:
         The reply is read twice, with either word in the box, up to the token that closes it; compared are the
         probabilities (at temperature 1) of all tokens from the first in which the two differ.
         """
-        found = list(_ANSWER.finditer(text))
+        found = list(ANSWER_BOX.finditer(text))
         if not found:
             return None
         yes, no = (self._until_closed(text, found[-1], word) for word in ("YES", "NO"))

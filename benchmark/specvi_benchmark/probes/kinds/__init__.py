@@ -1,0 +1,1 @@
+"""One file for each kind of probe; each defines ``PROBES``."""
