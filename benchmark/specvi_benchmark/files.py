@@ -45,13 +45,18 @@ def atomic_path(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        with temporary.open("rb+") as stream:
-            os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-        _fsync_folder(path.parent)
+        durable_replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def durable_replace(temporary: Path, path: Path) -> None:
+    """Move a finished file to its place in the same folder: on disk before it has the name, and the name too."""
+    with temporary.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    temporary.replace(path)
+    _fsync_folder(path.parent)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

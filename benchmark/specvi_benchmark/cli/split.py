@@ -36,6 +36,9 @@ def build(
     processes: Annotated[
         int | None, typer.Option(min=1, help="How many work at once. Default: one a processor.")
     ] = None,
+    archive: Annotated[
+        Path | None, typer.Option(help="Folder of an ingested archive to take the spectra from.")
+    ] = None,
     scale: Annotated[
         float, typer.Option(min=0.001, help="Archive and counts times this: a trial of a large recipe.")
     ] = 1.0,
@@ -47,11 +50,11 @@ def build(
     from specvi_benchmark.errors import UserError
     from specvi_benchmark.splits.build import build_split
     from specvi_benchmark.splits.io import NAMED, check_free, named_folder, read_split, write_split
-    from specvi_benchmark.splits.recipe import load_recipe
+    from specvi_benchmark.splits.recipe import load_recipe, open_archive
     from specvi_benchmark.splits.workers import processors
 
     chosen = load_recipe(recipe)
-    if out is None and (recipe not in NAMED or scale != 1):
+    if out is None and (recipe not in NAMED or scale != 1 or archive is not None):
         raise UserError("no folder to write to", where="--out", expected="--out FOLDER", got="nothing")
     with building() as report:
         if out is None:
@@ -60,7 +63,12 @@ def build(
             folder = out
             check_free(out)
             wanted = chosen if scale == 1 else chosen.scaled(scale, scale)
-            write_split(build_split(wanted, processes=processes or processors(), report=report), out)
+            source = open_archive(wanted, archive)
+            work = None if archive is None else archive / "screened"
+            built = build_split(
+                wanted, archive=source, work=work, processes=processes or processors(), report=report
+            )
+            write_split(built, out)
     split = read_split(folder)
     print_counts(split)
     _print_report(split)

@@ -56,6 +56,10 @@ class Archive(Protocol):
         """Return JSON values that name the archive's content: equal identities, equal spectra."""
         ...
 
+    def shard_identity(self, shard: int) -> Mapping[str, Any]:
+        """Return JSON values that name the content of one shard, which may outlive the archive's own identity."""
+        ...
+
     @property
     def label_source(self) -> str:
         """Return where its labels come from, as candidates state it."""

@@ -16,7 +16,7 @@ from specvi_benchmark.splits.archive import Archive, Key, Record
 from specvi_benchmark.splits.choosing import Chosen, Labels, choose, label, usable
 from specvi_benchmark.splits.recipe import Quality, Recipe, TaskKey, open_archive, refuse_unknown_classes
 from specvi_benchmark.splits.report import BuildReport, SnrBin, WeakReport
-from specvi_benchmark.splits.screening import Report, Screened, screen, screening_name
+from specvi_benchmark.splits.screening import Report, Screened, screen
 from specvi_benchmark.splits.split import Candidate, Split, question_id
 from specvi_benchmark.splits.weak import WEAK_SCORE, Weak, draw, folds_of, train_weak
 from specvi_benchmark.splits.workers import Workers, workers
@@ -52,11 +52,11 @@ def build_split(
     """
     source = open_archive(recipe) if archive is None else archive
     refuse_unknown_classes(recipe, source.classes)
-    folder = (work or home() / "screened") / screening_name(source)
+    folder = work or home() / "screened"
     with workers(processes) as pool:
         screened = screen(source, folder, pool, report)
         labels = {task: label(screened, recipe, task) for task in recipe.tasks}
-        scores, weak = _judge(screened, recipe, labels, report)
+        scores, weak = judge(screened, recipe, labels, report)
         chosen, sets = choose(screened, recipe, labels, scores, _Views(source))
         candidates = tuple(_candidates(source, screened, chosen, pool, report))
     told = BuildReport(sets=tuple(sets), weak=tuple(weak))
@@ -75,10 +75,20 @@ def recorded(recipe: Recipe, archive: Archive | None = None) -> Mapping[str, Any
     }
 
 
-def _judge(
+def judge(
     screened: Screened, recipe: Recipe, labels: Mapping[TaskKey, Labels], report: Report
 ) -> tuple[dict[TaskKey, FloatArray], list[WeakReport]]:
     """Train a weak classifier for each task, and score every spectrum with the classifier of its fold."""
+    trained, samples = train(screened, recipe, labels, report)
+    scores = score(screened, trained, recipe.seed, report)
+    told = [_told(screened, recipe, task, labels[task], scores[task], samples[task]) for task in recipe.tasks]
+    return scores, told
+
+
+def train(
+    screened: Screened, recipe: Recipe, labels: Mapping[TaskKey, Labels], report: Report
+) -> tuple[dict[TaskKey, Weak], dict[TaskKey, np.ndarray]]:
+    """Return each task's weak classifier, and the rows it was trained on."""
     settings, seed = recipe.weak_classifier, recipe.seed
     fold = folds_of(screened.object_id, seed, settings.folds)
     samples = {task: _sample(screened, recipe, task, labels[task]) for task in recipe.tasks}
@@ -92,13 +102,21 @@ def _judge(
         trained[task] = train_weak(
             rows[place], labels[task].member[sample], fold[sample], settings, seed, where
         )
-    scores = {task: np.empty(len(fold)) for task in recipe.tasks}
+    return trained, samples
+
+
+def score(
+    screened: Screened, trained: Mapping[TaskKey, Weak], seed: int, report: Report
+) -> dict[TaskKey, FloatArray]:
+    """Return ``(n,)`` scores of every spectrum for each task, by the classifier trained without its object."""
+    number = len(screened.object_id)
+    scores = {task: np.empty(number) for task in trained}
+    folds = {task: folds_of(screened.object_id, seed, len(weak.boosters)) for task, weak in trained.items()}
     for part, features in screened.features():
-        report("Scoring the archive", part.start, len(fold))
+        report("Scoring the archive", part.start, number)
         for task, weak in trained.items():
-            scores[task][part] = weak.score(features, fold[part])
-    told = [_told(screened, recipe, task, labels[task], scores[task], samples[task]) for task in recipe.tasks]
-    return scores, told
+            scores[task][part] = weak.score(features, folds[task][part])
+    return scores
 
 
 def _sample(screened: Screened, recipe: Recipe, task: TaskKey, labels: Labels) -> np.ndarray:
@@ -108,7 +126,7 @@ def _sample(screened: Screened, recipe: Recipe, task: TaskKey, labels: Labels) -
 
     def some(rows: BoolArray, number: int) -> np.ndarray:
         lots = {
-            int(row): draw(f"{recipe.seed} sample {task} {tuple(screened.keys[row])}")
+            int(row): draw(f"{recipe.seed} sample {task} {tuple(screened.keys[int(row)])}")
             for row in np.flatnonzero(rows)
         }
         return np.array(sorted(lots, key=lots.__getitem__)[:number], dtype=np.intp)

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import Model, StrictModel, parse_yaml, read_text, refuse_newer
+from specvi_benchmark.splits.archive import Archive
 from specvi_benchmark.splits.simulated import SimulatedArchive, SimulatedSource
 from specvi_benchmark.splits.split import Part
 from specvi_benchmark.tasks import TASK_KEYS
@@ -107,6 +108,14 @@ class CandidateSet(StrictModel):
         return self
 
 
+class StoredSource(StrictModel):
+    """An ingested archive, whose folder the caller names: the spectra of one survey, with a set of labels."""
+
+    archive: Literal["stored"]
+    survey: str = Field(min_length=1)
+    labels: str = Field(min_length=1)
+
+
 class Recipe(StrictModel):
     """How a split is made, in full: the same recipe gives the same bytes."""
 
@@ -114,7 +123,7 @@ class Recipe(StrictModel):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     version: str
     seed: int = Field(ge=0)
-    source: SimulatedSource
+    source: SimulatedSource | StoredSource = Field(discriminator="archive")
     quality: Quality
     weak_classifier: WeakClassifier
     classes: dict[TaskKey, ClassOfTask]
@@ -139,7 +148,9 @@ class Recipe(StrictModel):
             yes = max(1, round(count.YES * candidates))
             return Count(YES=yes, NO=yes if part in BALANCED else round(yes * count.NO / count.YES))
 
-        source = self.source.model_copy(update={"size": max(1, round(self.source.size * archive))})
+        source = self.source
+        if isinstance(source, SimulatedSource):
+            source = source.model_copy(update={"size": max(1, round(source.size * archive))})
         sets = tuple(
             item.model_copy(update={"counts": {part: fewer(part, n) for part, n in item.counts.items()}})
             for item in self.sets
@@ -188,9 +199,35 @@ def load_recipe(name_or_path: str | Path) -> Recipe:
     return _parse(read_text(path), path)
 
 
-def open_archive(recipe: Recipe) -> SimulatedArchive:
-    """Open the archive that a recipe names."""
-    return SimulatedArchive(recipe.source)
+def open_archive(recipe: Recipe, folder: Path | None = None) -> Archive:
+    """Open the archive that a recipe names.
+
+    Parameters
+    ----------
+    folder
+        An ingested archive. A recipe of the simulated sky takes its spectra from there too, if given one: from
+        what `specvi archive ingest simulated:RECIPE` wrote.
+
+    Raises
+    ------
+    UserError
+        The recipe needs a folder, or the folder lacks its survey or labels.
+    """
+    source = recipe.source
+    if folder is None:
+        if isinstance(source, SimulatedSource):
+            return SimulatedArchive(source)
+        raise UserError(
+            "the recipe takes its spectra from an archive",
+            where=f"recipe {recipe.name}, source",
+            expected="the archive's folder",
+            fix="give it: --archive FOLDER (specvi archive ingest makes one)",
+        )
+    from specvi_benchmark.archive.source import StoredArchive  # noqa: PLC0415 -- it builds on this package
+
+    if isinstance(source, SimulatedSource):
+        return StoredArchive.open(folder, survey="lamost", labels="simulated")
+    return StoredArchive.open(folder, survey=source.survey, labels=source.labels)
 
 
 def matches(classes: frozenset[str], patterns: Sequence[str]) -> bool:

@@ -92,6 +92,10 @@ class SimulatedArchive:
         """Return the recipe's source and the simulator's version."""
         return {**self.source.model_dump(mode="json"), "simulator_version": SIMULATOR_VERSION}
 
+    def shard_identity(self, shard: int) -> Mapping[str, Any]:
+        """Return the archive's identity and the shard's number."""
+        return {**self.identity, "shard": shard}
+
     @property
     def classes(self) -> frozenset[str]:
         """Return the kinds of object in it."""

@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import read_text, write_text
 from specvi_benchmark.spectrum import BoolArray, FloatArray
 from specvi_benchmark.splits.recipe import WeakClassifier
 
@@ -24,6 +26,19 @@ class Weak:
     """One classifier a fold; that of an object's fold was trained without it."""
 
     boosters: tuple[Any, ...]
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write every classifier as LightGBM's own text: ``NAME-FOLD.txt``."""
+        for number, booster in enumerate(self.boosters):
+            write_text(folder / f"{name}-{number}.txt", booster.model_to_string())
+
+    @classmethod
+    def load(cls, folder: Path, name: str, folds: int) -> "Weak":
+        """Read the classifiers that `save` wrote."""
+        import lightgbm  # noqa: PLC0415 -- it loads the system's OpenMP library
+
+        texts = [read_text(folder / f"{name}-{number}.txt") for number in range(folds)]
+        return cls(tuple(lightgbm.Booster(model_str=text) for text in texts))
 
     def score(self, features: NDArray[np.float32], fold: NDArray[np.intp]) -> FloatArray:
         """Return ``(n,)`` P(member) of ``(n, columns)`` features, each row by the classifier of its fold."""

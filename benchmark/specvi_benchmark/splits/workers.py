@@ -8,16 +8,27 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+AHEAD = 4  # items a process that are handed out before the first of them is done
+
 _SERVE = "from specvi_benchmark.splits.workers import serve; serve()"
+
+
+class Pool(Protocol):
+    """Something that shares out calls: processes of this machine, or an engine on a cluster."""
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order."""
+        ...
 
 
 class Workers:
@@ -34,15 +45,22 @@ class Workers:
             self._all.append(worker)
             self._idle.put(worker)
 
-    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """Yield ``function(item)`` for every item, in order; an exception there is raised here."""
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order; an exception there is raised here.
+
+        Items are taken as the work goes on, a few ahead, so that memory does not grow with their number.
+        """
         if self._threads is None:
             yield from map(function, items)
             return
-        waiting: list[Future[Result]] = [self._threads.submit(self._call, function, item) for item in items]
+        waiting: deque[Future[Result]] = deque()
         try:
-            for future in waiting:
-                yield future.result()
+            for item in items:
+                waiting.append(self._threads.submit(self._call, function, item))
+                if len(waiting) > AHEAD * len(self._all):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()

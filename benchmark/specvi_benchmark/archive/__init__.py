@@ -1,0 +1,1 @@
+"""Survey archives: fetched from the surveys' servers, matched with catalogues."""

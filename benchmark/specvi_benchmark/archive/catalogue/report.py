@@ -1,0 +1,98 @@
+"""What matching found and did not find, in numbers and with the rows to look at."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from specvi_benchmark.archive.catalogue.catalogue import Catalogue
+from specvi_benchmark.archive.catalogue.match import Matches
+from specvi_benchmark.errors import examples
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A match in numbers.
+
+    Attributes
+    ----------
+    rows
+        Rows of the wanted catalogue.
+    by
+        Rows by what they were matched by.
+    pairs
+        Pairs of rows: an object may have several spectra.
+    unmatched, ambiguous, contradictory
+        Rows without partner, with more than one object in the radius, matched by an id although their positions differ.
+    remarks
+        Sentences about the tables that a reader should know.
+    """
+
+    rows: int
+    by: dict[str, int]
+    pairs: int
+    unmatched: int
+    ambiguous: int
+    contradictory: int
+    remarks: tuple[str, ...]
+
+    def sentences(self) -> list[str]:
+        """Return the report, a line each."""
+        matched = ", ".join(f"{number} by {by}" for by, number in self.by.items()) or "none"
+        lines = [f"{sum(self.by.values())} of {self.rows} rows matched ({matched}), {self.pairs} pairs"]
+        told = (
+            (self.unmatched, "rows did not match"),
+            (self.ambiguous, "rows had more than one object in the radius; the nearest was taken"),
+            (self.contradictory, "rows were matched by an id, but their positions differ: look at them"),
+        )
+        lines += [f"{number} {what}" for number, what in told if number]
+        return [*lines, *self.remarks]
+
+
+def report(matches: Matches, wanted: Catalogue, known: Catalogue) -> Report:
+    """Sum up a match of two catalogues."""
+    first = np.unique(matches.rows, return_index=True)[1]
+    remarks = [f"{table.where}: {note}" for table in (wanted, known) for note in table.notes]
+    remarks += [remark for table in (wanted, known) for remark in _lost_ids(table)]
+    doubled = _rows_that_share_a_spectrum(matches)
+    if doubled:
+        remarks.append(f"{len(doubled)} spectra are named by more than one row: rows {examples(doubled)}")
+    return Report(
+        rows=len(wanted),
+        by=dict(Counter(matches.by[first].tolist())),
+        pairs=int(matches.rows.size),
+        unmatched=len(matches.unmatched),
+        ambiguous=len(matches.ambiguous),
+        contradictory=int(np.unique(matches.rows[matches.contradictions()]).size),
+        remarks=tuple(remarks),
+    )
+
+
+def _lost_ids(table: Catalogue) -> list[str]:
+    remarks = []
+    for role in ("obsid", "gaia"):
+        number = table.unusable_ids(role) if table.has(role) else 0
+        # A column of words only is no column of ids, whatever its name.
+        if number and (table.ids(role).any() or pa.types.is_floating(table.column(role).type)):
+            name = table.roles[role]
+            remarks.append(
+                f"{table.where}: {number} cells of {name} hold no id (text, or a float that lost its last digits)"
+            )
+    return remarks
+
+
+def _rows_that_share_a_spectrum(matches: Matches) -> Sequence[str]:
+    """Return groups of rows that were matched to one spectrum."""
+    order = np.argsort(matches.partners, kind="stable")
+    partners, rows = matches.partners[order], matches.rows[order]
+    if not partners.size:
+        return []
+    starts = np.flatnonzero(np.r_[True, partners[1:] != partners[:-1]])
+    ends = [*starts[1:], partners.size]
+    return [
+        " and ".join(map(str, rows[start:end]))
+        for start, end in zip(starts, ends, strict=True)
+        if end - start > 1
+    ]

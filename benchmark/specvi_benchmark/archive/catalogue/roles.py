@@ -1,0 +1,74 @@
+"""What a column of a catalogue holds, by the names that surveys, VizieR and papers give it."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "obsid": ("obsid", "obs_id", "obs-id", "catalogue_obsid", "lamost_obsid", "lamostobsid"),
+    "gaia": (
+        *("gaia_source_id", "catalogue_gaia_source_id", "gaia_dr3_source_id", "gaia_edr3_source_id"),
+        *("gaia_dr2_source_id", "gaia_id", "gaiaid", "gaia", "gaiadr3", "gaia_dr3", "gaiaedr3", "gaia_edr3"),
+        *("gaiadr2", "gaia_dr2", "dr3name", "edr3name", "dr2name", "source_id", "source", "sourceid"),
+    ),
+    "ra": (
+        *("ra", "radeg", "ra_deg", "raj2000", "ra_j2000", "ra2000", "_raj2000", "ra_icrs", "_ra_icrs"),
+        *("catalogue_ra", "target_ra", "racat", "inputra", "plug_ra", "fiber_ra", "ra_obs", "raobs", "_ra"),
+        *("alpha", "alpha_j2000", "right_ascension"),
+    ),
+    "dec": (
+        *("dec", "decl", "decdeg", "dec_deg", "dej2000", "dec_j2000", "dec2000", "decj2000", "_dej2000"),
+        *("de_icrs", "_de_icrs", "catalogue_dec", "target_dec", "deccat", "inputdec", "plug_dec"),
+        *("fiber_dec", "dec_obs", "decobs", "_de", "dedeg", "delta", "delta_j2000", "declination"),
+    ),
+    "rah": ("rah",),
+    "ram": ("ram",),
+    "ras": ("ras",),
+    "de-": ("de-",),
+    "ded": ("ded",),
+    "dem": ("dem",),
+    "des": ("des",),
+    "designation": ("designation", "lamost", "lamo", "lamostname", "lamost_name", "iau_name", "jname"),
+    "file": ("filename", "file_name", "file", "spec_name", "specname", "spectrum", "spectra", "fits", "name"),
+    "lmjd": ("lmjd",),
+    "planid": ("planid", "plan", "plan_id"),
+    "spid": ("spid", "sp_id"),
+    "fiberid": ("fiberid", "fiber", "fibre", "fiber_id", "fibreid"),
+    "plate": ("plate", "plateid", "plate_id"),
+    "mjd": ("mjd",),
+    "run2d": ("run2d",),
+    "field": ("field", "fieldid", "field_id"),
+    "catalogid": ("catalogid", "catalog_id"),
+    "survey": ("survey",),
+    "program": ("program", "faprgrm"),
+    "healpix": ("healpix", "hpxpixel"),
+    "targetid": ("targetid", "target_id", "desi_targetid"),
+    "specid": ("specid", "specobjid", "spec_id"),
+    "sparcl_id": ("sparcl_id",),
+}
+"""Names of columns by what they hold, the better ones first; without case, units and blanks."""
+
+POSITIONAL = ("ra", "dec", "rah", "ram", "ras", "de-", "ded", "dem", "des", "designation")
+"""Roles that give a position."""
+MATCHED = ("obsid", "gaia", *POSITIONAL, "file", "lmjd", "planid", "spid", "fiberid", "plate", "mjd")
+"""Roles that matching looks at: of a large catalogue nothing else need be read."""
+
+NAMED = ("run2d", "field", "catalogid", "survey", "program", "healpix", "targetid", "specid", "sparcl_id")
+"""Roles that, with some of `MATCHED`, name a spectrum to its survey."""
+
+_UNIT = re.compile(r"\s*[\[(].*[\])]\s*$")
+
+
+def plain(name: str) -> str:
+    """Return a column's name without case, unit, leading ``#`` and blanks."""
+    return _UNIT.sub("", name.strip().lstrip("#").strip()).casefold().replace(" ", "_")
+
+
+def roles_of(names: Iterable[str]) -> dict[str, str]:
+    """Return for each role the column that plays it: the first of its names that a table has."""
+    columns: dict[str, str] = {}
+    for name in names:
+        columns.setdefault(plain(name), name)
+    found = (
+        (role, next((columns[one] for one in known if one in columns), None)) for role, known in ROLES.items()
+    )
+    return {role: name for role, name in found if name is not None}

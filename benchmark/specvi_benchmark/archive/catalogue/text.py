@@ -1,0 +1,169 @@
+"""Tables as text: separated by commas, pipes, tabs or semicolons, and what VizieR writes around them."""
+
+import csv
+import gzip
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from specvi_benchmark.archive.catalogue.roles import roles_of
+from specvi_benchmark.archive.catalogue.values import typed
+from specvi_benchmark.errors import UserError, examples
+from specvi_benchmark.surveys.text import decoded
+
+_SEPARATORS = {",": "comma", "|": "pipe", "\t": "tab", ";": "semicolon"}
+_NUMBER = re.compile(r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$")
+_SPECTRUM = re.compile(r"spec-\d|spSpec-\d")
+_DASHES = re.compile(r"^-+$")
+_BLOCK = 2**24  # bytes that are parsed at once
+
+
+def read_text_table(
+    path: Path, head: bytes, *, packed: bool, roles: Collection[str] | None
+) -> tuple[str, pa.Table, tuple[str, ...]]:
+    """Read a text table; return its form, its columns and notes.
+
+    Parameters
+    ----------
+    path
+        The file.
+    head
+        Its first bytes, unpacked.
+    packed
+        Whether it is gzipped.
+    roles
+        Read only the columns of these roles.
+
+    Raises
+    ------
+    UserError
+        It is no table.
+    """
+    text = decoded(head)
+    if text is None:
+        raise UserError(
+            "not a table", where=path, expected="FITS, VOTable, ECSV, MRT, parquet or text", got=head[:12]
+        )
+    lines = [line for line in text.splitlines() if line.strip()]
+    if lines[0].lstrip().lower().startswith(("<!doctype html", "<html")):
+        raise UserError("a web page, no table", where=path, fix="fetch the file itself")
+    if _is_vizier(lines):
+        return "vizier", *_read_vizier(path, packed=packed, roles=roles)
+    separator = _separator(lines[0])
+    names, has_header = _names(lines[0], separator, path)
+    if len(names) == 1 and len(lines[-2:][0].split()) > 2:  # words of one name or path
+        raise UserError(
+            "no separator between columns",
+            where=path,
+            expected="commas, pipes, tabs or semicolons",
+            got=lines[0][:60],
+            fix="write the table anew, for instance with astropy, as CSV or FITS",
+        )
+    table, notes = _read_separated(path, separator, names, has_header=has_header, packed=packed, roles=roles)
+    return _SEPARATORS[separator], table, notes
+
+
+def _separator(line: str) -> str:
+    """Return what separates the cells: the sign that stands most often outside quotes."""
+    outside = re.sub(r'"[^"]*"', "", line)
+    return max(_SEPARATORS, key=outside.count)
+
+
+def _names(line: str, separator: str, path: Path) -> tuple[list[str], bool]:
+    """Return the names of the columns, and whether the first line gives them."""
+    cells = [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
+    cells[0] = cells[0].removeprefix("#").strip()
+    if any(_NUMBER.match(cell) or _SPECTRUM.search(cell) for cell in cells):
+        numbered = enumerate(cells, start=1)
+        return [
+            "filename" if _SPECTRUM.search(cell) else f"column{number}" for number, cell in numbered
+        ], False
+    doubled = {name for name in cells if cells.count(name) > 1}
+    if doubled:
+        raise UserError("column names stand there twice", where=path, got=examples(sorted(doubled)))
+    return cells, True
+
+
+def _read_separated(
+    path: Path,
+    separator: str,
+    names: Sequence[str],
+    *,
+    has_header: bool,
+    packed: bool,
+    roles: Collection[str] | None,
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """Read a file of any length, a block at a time; only the columns that are wanted stay in memory."""
+    playing = None if roles is None else {name for role, name in roles_of(names).items() if role in roles}
+    wanted = [name for name in names if name and (playing is None or name in playing)]
+    broken: list[str] = []
+
+    def skip(row: pyarrow.csv.InvalidRow) -> str:
+        broken.append(f"{row.actual_columns} cells in {row.text[:40]!r}")
+        return "skip"
+
+    try:
+        with pa.input_stream(str(path), compression="gzip" if packed else None) as stream:
+            table = pyarrow.csv.read_csv(
+                stream,
+                read_options=pyarrow.csv.ReadOptions(
+                    column_names=list(names), skip_rows=1 if has_header else 0, block_size=_BLOCK
+                ),
+                parse_options=pyarrow.csv.ParseOptions(delimiter=separator, invalid_row_handler=skip),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    column_types=dict.fromkeys(wanted, pa.string()),
+                    include_columns=wanted,
+                    strings_can_be_null=False,
+                ),
+            )
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UserError(
+            "the table can't be read", where=path, got=" ".join(str(error).split())[:200]
+        ) from None
+    columns = {name: typed(table.column(name).combine_chunks()) for name in wanted}
+    if not broken:
+        return pa.table(columns), ()
+    return pa.table(columns), (
+        f"{len(broken)} lines left out, of another number of cells than {len(names)}: {examples(broken)}",
+    )
+
+
+def _is_vizier(lines: Sequence[str]) -> bool:
+    """Return whether this is VizieR's form: comments, names, units, a line of dashes, rows."""
+    body = [line for line in lines if not line.startswith("#")]
+    return len(body) >= 3 and lines[0].startswith("#") and _is_ruler(body[2])
+
+
+def _is_ruler(line: str) -> bool:
+    cells = re.split(r"[\t|;]", line)
+    return all(_DASHES.match(cell.strip()) for cell in cells)
+
+
+def _read_vizier(
+    path: Path, *, packed: bool, roles: Collection[str] | None
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """Read the first table of a VizieR answer."""
+    content = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+    lines = [line for line in (decoded(content) or "").splitlines() if not line.startswith("#")]
+    start = next(number for number, line in enumerate(lines) if line.strip())
+    separator = max("\t|;", key=lines[start].count)
+    names = [cell.strip() for cell in lines[start].split(separator)]
+    rows: list[list[str]] = []
+    notes: tuple[str, ...] = ()
+    for number, line in enumerate(lines[start + 3 :], start=start + 3):
+        if not line.strip():
+            if any(later.strip() for later in lines[number:]):
+                notes = ("further tables of the file left out: give each its own file",)
+            break
+        cells = [cell.strip() for cell in line.split(separator)]
+        rows.append((cells + [""] * len(names))[: len(names)])
+    playing = None if roles is None else {name for role, name in roles_of(names).items() if role in roles}
+    columns = {
+        name: typed(pa.array([row[number] for row in rows], pa.string()))
+        for number, name in enumerate(names)
+        if playing is None or name in playing
+    }
+    return pa.table(columns), notes

@@ -1,0 +1,226 @@
+"""Labels of a catalogue brought to an archive: every shard gets its labels, every spectrum its object."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from specvi_benchmark.archive.labels import Label, LabelSet, write_labels, write_set
+from specvi_benchmark.archive.objects import group_objects
+from specvi_benchmark.archive.store import Store
+from specvi_benchmark.archive.store.shard import read_columns
+from specvi_benchmark.errors import UserError, examples
+from specvi_benchmark.files import atomic_path
+
+COLUMNS = ("id", "known_as")
+OPTIONAL = ("evidence", "decidable", "random", "gaia_id")
+_LIST = pa.schema(
+    [
+        ("id", pa.string()),
+        ("survey", pa.string()),
+        ("release", pa.string()),
+        ("obsid", pa.int64()),
+        ("survey_id", pa.string()),
+        ("gaia_source_id", pa.int64()),
+        ("ra", pa.float64()),
+        ("dec", pa.float64()),
+        ("mjd", pa.int32()),
+        ("object_class", pa.string()),
+        ("subclass", pa.string()),
+        ("redshift", pa.float64()),
+        ("file", pa.string()),
+    ]
+)
+_TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a table says of one spectrum."""
+
+    known_as: frozenset[str]
+    evidence: Mapping[str, Any]
+    decidable: bool = True
+    random: bool = True
+    gaia_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReport:
+    """What labelling did: spectra of the archive, those with a label, objects, and ids of the table that are not there."""
+
+    spectra: int
+    labelled: int
+    objects: int
+    not_there: tuple[str, ...]
+
+
+def label_archive(archive: Path, name: str, label_source: str, known: Mapping[str, Known]) -> LabelReport:
+    """Write a set of labels for every shard of an archive, in place of an older one of that name.
+
+    A spectrum that ``known`` does not have is of an object that nobody has classified. Spectra of one object,
+    see `group_objects`, share their classes: what one visit is catalogued as, the other is too.
+
+    Parameters
+    ----------
+    known
+        By id in the archive.
+    """
+    store = Store.open(archive)
+    tables = [
+        read_columns(store.path(shard), ["id", "ra_deg", "dec_deg", "gaia_id"]) for shard in store.shards
+    ]
+    ids = [id_ for table in tables for id_ in table.column("id").to_pylist()]
+    ra, dec = (
+        np.array([v for t in tables for v in t.column(c).to_pylist()], dtype=np.float64)
+        for c in ("ra_deg", "dec_deg")
+    )
+    own = (value for table in tables for value in table.column("gaia_id").to_pylist())
+    gaia = [known[id_].gaia_id if id_ in known and known[id_].gaia_id else value
+            for id_, value in zip(ids, own, strict=True)]  # fmt: skip
+    objects = group_objects(ids, ra, dec, gaia)
+    classes: dict[str, frozenset[str]] = {}
+    for id_, object_id in zip(ids, objects.ids, strict=True):
+        if id_ in known:
+            classes[object_id] = classes.get(object_id, frozenset()) | known[id_].known_as
+    first = 0
+    for shard, table in zip(store.shards, tables, strict=True):
+        rows = range(first, first + len(table))
+        labels = [
+            _label(known.get(ids[row]), Label(objects.ids[row], objects.sources[row]), classes)
+            for row in rows
+        ]
+        write_labels(archive, name, shard.file, labels)
+        first += len(table)
+    named = sorted({one for found in classes.values() for one in found})
+    write_set(archive, name, LabelSet(label_source=label_source, classes=tuple(named)))
+    there = set(ids)
+    missing = tuple(id_ for id_ in known if id_ not in there)
+    return LabelReport(len(ids), len(known) - len(missing), len(set(objects.ids)), missing)
+
+
+def _label(found: Known | None, bare: Label, classes: Mapping[str, frozenset[str]]) -> Label:
+    known_as = classes.get(bare.object_id, frozenset())
+    if found is None:
+        return replace(bare, known_as=known_as)
+    return replace(
+        bare, known_as=known_as, evidence=found.evidence, decidable=found.decidable, random=found.random
+    )
+
+
+def read_known(path: Path) -> dict[str, Known]:
+    """Read a table of labels, CSV or parquet: ``id``, ``known_as`` (classes parted by ``;``) and what is optional.
+
+    Rows of one id are put together: an object may stand in several catalogues.
+
+    Raises
+    ------
+    UserError
+        Columns are missing or unknown in kind.
+    """
+    try:
+        table = pq.read_table(path) if path.suffix == ".parquet" else pa.csv.read_csv(
+            path, convert_options=pa.csv.ConvertOptions(column_types={"id": pa.string(), "known_as": pa.string()})
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise UserError("no such file", where=path, fix="check the path") from None
+    except (OSError, pa.ArrowInvalid) as error:
+        raise UserError("the table can't be read", where=path, got=error) from None
+    lacking = [name for name in COLUMNS if name not in table.column_names]
+    if lacking:
+        raise UserError(
+            "the table lacks columns",
+            where=path,
+            expected=", ".join(COLUMNS),
+            got=examples(table.column_names, limit=10),
+            fix="specvi archive list gives the ids of an archive's spectra",
+        )
+    found: dict[str, Known] = {}
+    wanted = [name for name in (*COLUMNS, *OPTIONAL) if name in table.column_names]
+    for number, row in enumerate(table.select(wanted).to_pylist(), start=1):
+        one = _known(row, f"{path}, row {number}")
+        other = found.get(row["id"])
+        found[row["id"]] = one if other is None else _both(other, one)
+    return found
+
+
+def _known(row: Mapping[str, Any], where: str) -> Known:
+    names = row["known_as"] or ""
+    classes = names if isinstance(names, list) else [name.strip() for name in str(names).split(";")]
+    return Known(
+        frozenset(name for name in classes if name),
+        _evidence(row.get("evidence")),
+        decidable=_flag(row.get("decidable"), where, "decidable"),
+        random=_flag(row.get("random"), where, "random"),
+        gaia_id=row.get("gaia_id"),
+    )
+
+
+def _both(one: Known, other: Known) -> Known:
+    return Known(
+        one.known_as | other.known_as,
+        {**one.evidence, **other.evidence},
+        decidable=one.decidable and other.decidable,
+        random=one.random and other.random,
+        gaia_id=one.gaia_id or other.gaia_id,
+    )
+
+
+def _evidence(value: object) -> Mapping[str, Any]:
+    """Return a JSON object as it is, and other text as a note."""
+    if value is None or value == "":
+        return {}
+    try:
+        parsed = json.loads(str(value))
+    except ValueError:
+        return {"note": str(value)}
+    return parsed if isinstance(parsed, dict) else {"note": str(value)}
+
+
+def _flag(value: object, where: str, name: str) -> bool:
+    text = "true" if value is None else str(value).lower()
+    if text not in _TRUE | _FALSE:
+        raise UserError(
+            "neither true nor false", where=f"{where}, {name}", expected="true or false", got=value
+        )
+    return text in _TRUE
+
+
+def write_list(archive: Path, out: Path) -> int:
+    """Write what an archive holds as a catalogue (parquet, or CSV by the name), for matching; return its rows.
+
+    Column names are those that `read_catalogue` knows: ``obsid``, ``gaia_source_id``, ``ra``, ``dec``, ``file``.
+    """
+    store = Store.open(archive)
+    with atomic_path(out) as temporary:
+        writer = (
+            pa.csv.CSVWriter(temporary, _LIST)
+            if out.suffix == ".csv"
+            else pq.ParquetWriter(temporary, _LIST, compression="zstd")
+        )
+        with writer:
+            for table in _listed(store):
+                writer.write_table(table)
+    return store.spectra
+
+
+def _listed(store: Store) -> Iterator[pa.Table]:
+    names = ["id", "survey", "release", "survey_id", "gaia_id", "ra_deg", "dec_deg", "mjd", "object_class"]
+    names += ["subclass", "redshift", "name"]
+    for shard in store.shards:
+        table = read_columns(store.path(shard), names)
+        lamost = shard.survey.removeprefix("simulated-") == "lamost"
+        obsid = [
+            int(text) if lamost and text.isdigit() else None for text in table.column("survey_id").to_pylist()
+        ]
+        table = table.append_column("obsid", pa.array(obsid, pa.int64()))
+        table = table.rename_columns(
+            {"gaia_id": "gaia_source_id", "ra_deg": "ra", "dec_deg": "dec", "name": "file"}
+        )
+        yield table.select(_LIST.names).cast(_LIST)

@@ -1,0 +1,242 @@
+"""An ingested archive as the split builder asks for it: the spectra of one survey, with a set of labels."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from specvi_benchmark.archive.labels import (
+    Label,
+    labels_path,
+    read_label_columns,
+    read_labels,
+    read_set,
+)
+from specvi_benchmark.archive.store import Shard, Store, spectrum_key
+from specvi_benchmark.archive.store.shard import read_columns
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.spectrum import Spectrum
+from specvi_benchmark.splits.archive import Key, Record
+
+
+@dataclass(frozen=True)
+class StoredArchive:
+    """Spectra of one survey in an archive's folder, as they stood when it was opened.
+
+    Attributes
+    ----------
+    folder
+        The archive.
+    survey
+        The survey that is screened; spectra of the same objects by others are counterparts. Its simulated
+        likeness goes by the same name.
+    labels
+        Name of the set of labels; None: every spectrum is of an object that nobody has classified.
+    blocks
+        How many blocks there were: what is ingested later does not count.
+    """
+
+    folder: Path
+    survey: str
+    labels: str | None
+    blocks: int
+
+    @classmethod
+    def open(cls, folder: Path, survey: str = "lamost", labels: str | None = None) -> "StoredArchive":
+        """Open an archive.
+
+        Raises
+        ------
+        UserError
+            It is none, holds no spectra of the survey, or has no such set of labels.
+        """
+        store = Store.open(folder)
+        opened = cls(folder.resolve(), survey, labels, len(store.blocks))
+        if not opened.shards:
+            held = sorted({shard.survey or "files of no survey" for shard in store.shards})
+            raise UserError(
+                "the archive holds no spectra of that survey",
+                where=folder,
+                expected=f"one of {', '.join(held)}" if held else "an archive with spectra",
+                got=survey,
+            )
+        if labels is not None:
+            read_set(folder, labels)
+            lacking = [s.file for s in store.shards if not labels_path(folder, labels, s.file).exists()]
+            if lacking:
+                raise UserError(
+                    "spectra came that have no labels yet",
+                    where=f"{folder}, labels {labels}",
+                    expected=f"{len(store.shards)} files",
+                    got=f"{len(lacking)} lack",
+                    fix="label the archive again",
+                )
+        return opened
+
+    def blocks_with(self, spectra: int) -> int | None:
+        """Return how many blocks hold so many spectra of the survey, None where all of them hold fewer."""
+        held = 0
+        for number, block in enumerate(self._store.blocks, start=1):
+            held += sum(shard.rows for shard in block.shards if _is_of(shard.survey, self.survey))
+            if held >= spectra:
+                return number
+        return None
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Return survey, number of spectra and a digest over all spectra and labels."""
+        digest = hashlib.sha256()
+        for shard in self._store.shards:
+            digest.update(f"{shard.digest} {self._labels_digest(shard)}\n".encode())
+        return {
+            "archive": "stored",
+            "survey": self.survey,
+            "labels": self.labels,
+            "spectra": sum(self._store.shards[number].rows for number in self._own),
+            "sha256": digest.hexdigest(),
+        }
+
+    def shard_identity(self, shard: int) -> Mapping[str, Any]:
+        """Return what names the content of one shard, wherever it stands."""
+        own = self._store.shards[self._own[shard]]
+        return {"archive": "stored", "shard": own.digest, "labels": self._labels_digest(own)}
+
+    @property
+    def label_source(self) -> str:
+        """Return where its labels come from."""
+        return "none" if self.labels is None else read_set(self.folder, self.labels).label_source
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """Return every class that a label names."""
+        return frozenset() if self.labels is None else frozenset(read_set(self.folder, self.labels).classes)
+
+    @property
+    def shards(self) -> int:
+        """Return how many shards of the survey there are."""
+        return len(self._own)
+
+    def ids(self) -> list[str]:
+        """Return the id of every spectrum of the survey, in order."""
+        store = self._store
+        paths = (store.path(store.shards[number]) for number in self._own)
+        return [id_ for path in paths for id_ in read_columns(path, ["id"]).column("id").to_pylist()]
+
+    def read_shard(self, shard: int) -> Iterator[Record]:
+        """Yield the spectra of one shard with their labels."""
+        number = self._own[shard]
+        labels = self._labels_of(number)
+        for row, spectrum in enumerate(self._store.read_shard(number)):
+            yield _record(spectrum, labels[row] if labels else None)
+
+    def read(self, keys: Sequence[Key]) -> Iterator[Record]:
+        """Yield the spectra at these places."""
+        yield from self._read([(self._own[key.shard], key.row) for key in keys])
+
+    def counterpart(self, key: Key, survey: str) -> Record | None:
+        """Return a spectrum of the same object by another survey; without labels there is none.
+
+        The first visit is paired with the other survey's first, the second with its second: no spectrum
+        is the counterpart of two.
+        """
+        if self.labels is None:
+            return None
+        if _is_of(self.survey, survey):
+            return next(self.read([key]))
+        place = (self._own[key.shard], key.row)
+        object_id = self._object_ids(place[0])[place[1]]
+        others = self._objects_of(survey).get(object_id, [])
+        visit = self._objects_of(self.survey)[object_id].index(place)
+        return next(self._read([others[visit]])) if visit < len(others) else None
+
+    def _read(self, places: Sequence[tuple[int, int]]) -> Iterator[Record]:
+        for (number, row), spectrum in zip(places, self._store.read(places), strict=True):
+            labels = self._labels_of(number)
+            yield _record(spectrum, labels[row] if labels else None)
+
+    def _labels_of(self, number: int) -> list[Label] | None:
+        if self.labels is None:
+            return None
+        return _cached_labels(self._labels_path(self._store.shards[number]))
+
+    def _labels_path(self, shard: Shard) -> Path:
+        assert self.labels is not None
+        return labels_path(self.folder, self.labels, shard.file)
+
+    def _labels_digest(self, shard: Shard) -> str | None:
+        if self.labels is None:
+            return None
+        return hashlib.sha256(self._labels_path(shard).read_bytes()).hexdigest()
+
+    def _object_ids(self, number: int) -> list[str]:
+        return _cached_object_ids(self._labels_path(self._store.shards[number]))
+
+    @property
+    def _store(self) -> Store:
+        return _store(self.folder, self.blocks)
+
+    @property
+    def _own(self) -> tuple[int, ...]:
+        return _numbers(self.folder, self.blocks, self.survey)
+
+    def _objects_of(self, survey: str) -> Mapping[str, list[tuple[int, int]]]:
+        assert self.labels is not None
+        return _objects(self.folder, self.blocks, self.labels, survey)
+
+
+def _record(spectrum: Spectrum, label: Label | None) -> Record:
+    if label is None:
+        return Record(spectrum, spectrum_key(spectrum, 0), "file-name")
+    return Record(
+        spectrum,
+        label.object_id,
+        label.object_id_source,
+        known_as=label.known_as,
+        evidence=label.evidence,
+        decidable=label.decidable,
+        random=label.random,
+    )
+
+
+def _is_of(found: str, wanted: str) -> bool:
+    """Tell whether a survey's spectra go by this name: the survey itself, or its simulated likeness."""
+    return found.removeprefix("simulated-") == wanted.removeprefix("simulated-")
+
+
+# An archive is pickled with every piece of work, and its listing is long: each process reads that once.
+
+
+@lru_cache(maxsize=8)
+def _store(folder: Path, blocks: int) -> Store:
+    return Store(folder, blocks)
+
+
+@lru_cache(maxsize=8)
+def _numbers(folder: Path, blocks: int, survey: str) -> tuple[int, ...]:
+    shards = _store(folder, blocks).shards
+    return tuple(number for number, shard in enumerate(shards) if _is_of(shard.survey, survey))
+
+
+@lru_cache(maxsize=8)
+def _objects(folder: Path, blocks: int, labels: str, survey: str) -> Mapping[str, list[tuple[int, int]]]:
+    """Return where the spectra of every object stand that a survey has seen."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    shards = _store(folder, blocks).shards
+    for number in _numbers(folder, blocks, survey):
+        names = read_label_columns(labels_path(folder, labels, shards[number].file), ["object_id"])
+        for row, name in enumerate(names.column(0).to_pylist()):
+            found.setdefault(name, []).append((number, row))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _cached_labels(path: Path) -> list[Label]:
+    return read_labels(path)
+
+
+@lru_cache(maxsize=256)
+def _cached_object_ids(path: Path) -> list[str]:
+    names: list[str] = read_label_columns(path, ["object_id"]).column(0).to_pylist()
+    return names
