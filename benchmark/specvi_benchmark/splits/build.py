@@ -33,6 +33,7 @@ def build_split(
     work: Path | None = None,
     processes: int = 1,
     report: Report = lambda *_: None,
+    taken: frozenset[str] = frozenset(),
 ) -> Split:
     """Build a split. The same recipe gives the same split, whatever the processes, kills and order.
 
@@ -44,6 +45,8 @@ def build_split(
         Folder of the screening, which a killed build takes up again; None: ``screened`` in `files.home`.
     processes
         How many work at once.
+    taken
+        Objects that are not to be chosen, by their ids.
 
     Raises
     ------
@@ -57,7 +60,7 @@ def build_split(
         screened = screen(source, folder, pool, report)
         labels = {task: label(screened, recipe, task) for task in recipe.tasks}
         scores, weak = judge(screened, recipe, labels, report)
-        chosen, sets = choose(screened, recipe, labels, scores, _Views(source))
+        chosen, sets = choose(screened, recipe, labels, scores, _Views(source), taken)
         candidates = tuple(_candidates(source, screened, chosen, pool, report))
     told = BuildReport(sets=tuple(sets), weak=tuple(weak))
     return Split(
