@@ -135,6 +135,17 @@ def test_an_export_loads_with_datasets_and_runs_unchanged(exported, tmp_path, mo
     assert {answer["id"] for answer in answers} == set(known)
 
 
+def test_one_file_of_an_export_is_imported_alone(exported, tmp_path, capsys):
+    folder, _ = exported
+    code, _, err = specvi(capsys, "split", "import", folder / "test_cv.parquet", "--out", tmp_path / "one")
+    assert code == 0, err
+    assert len(read_split(tmp_path / "one").candidates) == 4
+    code, _, err = specvi(capsys, "split", "import", folder, "--out", tmp_path / "all")
+    assert code == 0, err
+    whole = read_split(tmp_path / "all")
+    assert (whole.name, whole.version, whole.fingerprint) == ("toy", "3", made().fingerprint)
+
+
 def test_the_card_says_what_the_split_is(exported):
     folder, _ = exported
     text = (folder / "README.md").read_text()

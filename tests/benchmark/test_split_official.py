@@ -124,6 +124,21 @@ def test_missing_files_are_named(capsys, tmp_path):
     assert "published files are missing" in err
 
 
+def test_several_files_are_imported_together(capsys, tmp_path):
+    source = files.write_official(tmp_path / "bench", SMALL)
+    named = [source / "test_cv.parquet", source / "train_cv.parquet"]
+    code, _, err = specvi(capsys, "split", "import", *named, "--out", tmp_path / "i")
+    assert code == 0, err
+    assert read_split(tmp_path / "i").name == "bench"
+    assert len(read_split(tmp_path / "i").candidates) == 12
+    code, _, err = specvi(capsys, "split", "import", named[0], "hf:a/b", "--out", tmp_path / "j")
+    assert code == 2
+    assert "by itself" in err
+    code, _, err = specvi(capsys, "split", "import", tmp_path / "nowhere", "--out", tmp_path / "j")
+    assert code == 2
+    assert "no such file" in err
+
+
 def test_a_lost_value_is_found(tmp_path):
     source = files.write_official(tmp_path / "a", {"test_cv": (5, 1)})
 

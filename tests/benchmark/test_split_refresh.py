@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -17,7 +18,7 @@ from specvi_benchmark.splits.families import fit_other
 from specvi_benchmark.splits.io import read_split, write_split
 from specvi_benchmark.splits.recipe import Recipe, WeakClassifier, load_recipe
 from specvi_benchmark.splits.refresh import refresh_split
-from specvi_benchmark.splits.seal import label_hash, question_hash, seal, verify_seal
+from specvi_benchmark.splits.seal import label_hash, question_hash, seal, verify_seal, write_questions
 from specvi_benchmark.splits.simulated import SimulatedArchive
 from specvi_benchmark.splits.verify import verify_split
 
@@ -185,6 +186,23 @@ def test_the_commitment_tells_nothing_without_the_salt(make_split):
     assert label_hash(split, bytes(32)) not in published
     turned = tuple(replace(c, truth="NO") for c in split.candidates)
     assert question_hash(Split("a", "1", turned, {})) == question_hash(split)  # nor do the questions tell it
+
+
+def test_published_questions_hold_no_label(make_split, tmp_path):
+    rows = make_split().candidates
+    candidates = tuple(
+        replace(c, label_evidence={"kind": "cv-polar"}, label_source="a-catalogue") for c in rows
+    )
+    split = Split("sealed", "1", candidates, {})
+    (path,) = write_questions(split, tmp_path / "q")
+    table = pq.read_table(path)
+    found = table.to_pylist()
+    assert [row["extra_info"]["index"] for row in found] == sorted(c.id for c in candidates)
+    assert all(row["reward_model"] == {"ground_truth": None, "type": None} for row in found)
+    text = str([{k: v for k, v in row.items() if k != "prompt"} for row in found])
+    for word in ("YES", "cv-polar", "a-catalogue", "object-"):
+        assert word not in text
+    assert found[0]["errors"]["ivar"] == min(candidates, key=lambda c: c.id).spectrum.ivar.tolist()
 
 
 @pytest.mark.parametrize("family", ["random-forest", "logistic"])

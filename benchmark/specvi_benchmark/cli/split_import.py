@@ -21,10 +21,11 @@ SHOWN = 10
 
 @app.command()
 def import_(
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str],
         typer.Argument(
-            help="hf:OWNER/NAME (hf:Maxwell-Jia/SpecVI-Bench), an official parquet file, or a folder."
+            metavar="SOURCE...",
+            help="hf:OWNER/NAME (hf:Maxwell-Jia/SpecVI-Bench), official parquet files, or a folder of them.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
@@ -51,33 +52,31 @@ def import_(
     """Make a split folder of official files, with fingerprint and object ids, and say what they hold."""
     from specvi_benchmark.errors import UserError
     from specvi_benchmark.hub.download import PREFIX, fetch_dataset
-    from specvi_benchmark.splits.importing import check_lossless, import_files, require_published
+    from specvi_benchmark.splits.importing import (
+        check_lossless,
+        import_files,
+        require_published,
+        split_folder,
+    )
     from specvi_benchmark.splits.io import check_free, write_split
-    from specvi_benchmark.splits.manifest import FILE_NAME
     from specvi_benchmark.splits.official import HUB_ID, PINNED
 
     check_free(out)
     known = _cold_start(cold_start) if cold_start else None
-    if source.startswith(PREFIX):
-        fetched = fetch_dataset(source, revision)
+    if any(source.startswith(PREFIX) for source in sources):
+        if len(sources) > 1:
+            raise UserError("a dataset of the Hub is imported by itself", got=" ".join(sources))
+        fetched = fetch_dataset(sources[0], revision)
         files, named, release = fetched.files, fetched.repo_id.split("/")[-1], fetched.revision
         origin = {"hub": fetched.repo_id, "revision": fetched.revision}
         strict = strict or (fetched.repo_id == HUB_ID and fetched.revision == PINNED[HUB_ID])
     else:
-        path = Path(source)
-        if not path.exists():
-            raise UserError(
-                "no such file or folder",
-                where=source,
-                expected="hf:OWNER/NAME, a parquet file, or a folder of them",
-            )
-        files = (
-            (path,) if path.is_file() else tuple(sorted(path.rglob("*.parquet"), key=lambda item: item.name))
-        )
-        named, release, origin = (path.stem if path.is_file() else path.resolve().name), "0", {}
+        files, named, release, origin = _local(sources), _name_of(sources), "0", {}
     if not files:
-        raise UserError("no parquet file in it", where=source, expected="train_cc.parquet and the like")
-    described = (files[0].parent / FILE_NAME).exists()  # a split of the suite knows its name and version
+        raise UserError(
+            "no parquet file in it", where=" ".join(sources), expected="train_cc.parquet and the like"
+        )
+    described = split_folder(files) is not None  # a split of the suite knows its name and version
     imported = import_files(
         files,
         name=name or (None if described else named),
@@ -91,6 +90,30 @@ def import_(
     compared, mixed = check_lossless(files, out, written)
     _tell(imported, compared, mixed, compared_with_cold_start=known is not None)
     end(out, f"specvi split verify {argument(out)}")
+
+
+def _local(sources: list[str]) -> tuple[Path, ...]:
+    """Return the parquet files that are named, and those in the folders that are named, by file name."""
+    from specvi_benchmark.errors import UserError
+
+    found: list[Path] = []
+    for source in sources:
+        path = Path(source)
+        if not path.exists():
+            raise UserError(
+                "no such file or folder",
+                where=source,
+                expected="hf:OWNER/NAME, parquet files, or a folder of them",
+            )
+        found += path.rglob("*.parquet") if path.is_dir() else [path]
+    return tuple(sorted(found, key=lambda item: item.name))
+
+
+def _name_of(sources: list[str]) -> str:
+    path = Path(sources[0]).resolve()
+    if len(sources) > 1:
+        return path.parent.name
+    return path.stem if path.is_file() else path.name
 
 
 def _cold_start(source: str) -> list[str]:

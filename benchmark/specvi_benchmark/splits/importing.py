@@ -14,7 +14,7 @@ from specvi_benchmark.files import parse_json, read_text, sha256_file
 from specvi_benchmark.splits import official
 from specvi_benchmark.splits.duplicates import Shared, find_duplicates, find_in_cold_start
 from specvi_benchmark.splits.io import read_split
-from specvi_benchmark.splits.manifest import FILE_NAME, Manifest
+from specvi_benchmark.splits.manifest import FILE_NAME, Manifest, read_manifest
 from specvi_benchmark.splits.split import Split
 from specvi_benchmark.tasks import get_task
 
@@ -74,9 +74,9 @@ def import_files(
     UserError
         A file is damaged or in another schema, or ids are not unique.
     """
-    described_by = {file.parent / FILE_NAME for file in files if (file.parent / FILE_NAME).exists()}
-    if len(described_by) == 1:
-        read = [read_split(described_by.pop().parent)]  # a split of the suite: checked against its split.json
+    folder = split_folder(files)
+    if folder is not None:
+        read = [read_split(folder)]  # checked against its split.json
         known: Mapping[str, Any] = read[0].recipe
         name, version = name or read[0].name, version or read[0].version
     else:
@@ -107,6 +107,17 @@ def import_files(
         cold_start=trained_on,
         columns_left_out=tuple(left_out),
     )
+
+
+def split_folder(files: Sequence[Path]) -> Path | None:
+    """Return the split folder of which these are all the files, None where they are of none, or not all."""
+    folders = {file.parent for file in files}
+    if len(folders) != 1:
+        return None
+    folder = folders.pop()
+    if not (folder / FILE_NAME).exists():
+        return None
+    return folder if {file.name for file in files} == set(read_manifest(folder).files) else None
 
 
 def require_published(imported: Imported) -> None:

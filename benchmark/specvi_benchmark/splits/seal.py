@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import Field
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import (
     StrictModel,
+    atomic_path,
     canonical_json,
     parse_json,
     read_text,
@@ -23,7 +26,8 @@ from specvi_benchmark.files import (
     write_json,
 )
 from specvi_benchmark.splits.manifest import count
-from specvi_benchmark.splits.split import Split
+from specvi_benchmark.splits.rows import to_table
+from specvi_benchmark.splits.split import Candidate, Split
 
 SCHEMA_VERSION = 1
 SALT_BYTES = 32
@@ -156,6 +160,31 @@ def write_sealed(split: Split, commitment_path: Path, secret_path: Path) -> Comm
     secret_path.chmod(0o600)
     write_json(commitment_path, commitment.model_dump(mode="json"))
     return commitment
+
+
+def write_questions(split: Split, folder: Path) -> tuple[Path, ...]:
+    """Write what is asked without any label: the official columns with ``ground_truth`` null, errors and mask.
+
+    One file for each part and group, rows by id. Object ids are left out too: a catalogue would tell by them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in sorted(split.candidates, key=lambda c: c.id):
+        groups.setdefault(f"{candidate.part}_{candidate.group}", []).append(candidate)
+    paths = []
+    for name, rows in groups.items():
+        table = to_table(rows)
+        nothing = pa.nulls(len(table), pa.string())
+        reward = pa.StructArray.from_arrays([nothing, nothing], ["ground_truth", "type"])
+        column = table.column("specvi").combine_chunks()
+        errors = pa.StructArray.from_arrays([column.field("ivar"), column.field("mask")], ["ivar", "mask"])
+        table = table.set_column(table.schema.get_field_index("reward_model"), "reward_model", reward)
+        table = table.drop_columns(["specvi"]).append_column("errors", errors)
+        path = folder / f"{name}.parquet"
+        with atomic_path(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd")
+        paths.append(path)
+    return tuple(paths)
 
 
 def read_commitment(path: Path) -> Commitment:
