@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -291,6 +292,36 @@ def test_croissant_has_what_the_specification_requires(exported):
             assert field["source"]["fileObject"]["@id"] in files
             assert field["source"]["extract"]["column"] in SCHEMA.names
         assert records["key"]["@id"] in ids
+
+
+def test_croissant_paths_lead_to_the_values(exported):
+    folder, _ = exported
+    data = json.loads((folder / "croissant.json").read_text())
+    records = next(item for item in data["recordSet"] if item["@id"] == "test_cv")
+    row = pq.read_table(folder / "test_cv.parquet").to_pylist()[0]
+
+    def follow(value, steps):
+        if not steps:
+            return [value]
+        name, *rest = steps
+        inside = [value] if name == "$" else value if name == "$[*]" else None
+        if inside is None:
+            got = value[name.removesuffix("[*]")]
+            inside = got if name.endswith("[*]") else [got]
+        return [found for one in inside for found in follow(one, rest)]
+
+    found = {}
+    for field in records["field"]:
+        for leaf in field.get("subField", [field]):
+            source = leaf["source"]
+            steps = source.get("transform", {"jsonPath": "$"})["jsonPath"].split(".")
+            found[leaf["name"]] = follow(row[source["extract"]["column"]], steps)
+    assert found["prompt.role"] == ["system", "user"]
+    assert found["images.bytes"] == [row["images"][0]["bytes"]]
+    assert found["data_source"] == ["cv"]
+    assert found["specvi.survey"] == ["lamost"]
+    (flux,) = found["extra_info.tools_kwargs.spectral_visualization_tool.create_kwargs.flux"]
+    assert len(flux) == 300
 
 
 def test_croissant_names_the_terms_where_there_is_no_one_licence():

@@ -11,6 +11,7 @@ from specvi_benchmark.hub.card import PAPER, label_sources
 from specvi_benchmark.hub.columns import columns
 from specvi_benchmark.hub.surveys import licence_of, surveys_of
 from specvi_benchmark.splits.manifest import Manifest
+from specvi_benchmark.splits.schema import SCHEMA
 from specvi_benchmark.splits.split import Split
 
 FILE_NAME = "croissant.json"
@@ -142,8 +143,8 @@ def _records(file: str) -> dict[str, Any]:
 def _field(name: str, told: str, kind: pa.DataType, file: str, column: str, inside: str) -> dict[str, Any]:
     source: dict[str, Any] = {"fileObject": {"@id": file}, "extract": {"column": column}}
     if inside:
-        source["transform"] = {"jsonPath": f"$.{inside}"}
-    repeated = pa.types.is_list(kind) or column in {"images", "prompt"} or ".header_snr." in name
+        source["transform"] = {"jsonPath": _json_path(column, inside)}
+    repeated = pa.types.is_list(kind) or "[*]" in str(source)
     value = kind.value_type if pa.types.is_list(kind) else kind
     return {
         "@type": "cr:Field",
@@ -154,6 +155,17 @@ def _field(name: str, told: str, kind: pa.DataType, file: str, column: str, insi
         "source": source,
         **({"repeated": True} if repeated else {}),
     }
+
+
+def _json_path(column: str, inside: str) -> str:
+    """Return where a value stands in its column: columns and fields that are lists of structs have each of them."""
+    start = "$[*]" if pa.types.is_list(SCHEMA.field(column).type) else "$"
+    kind, path = SCHEMA.field(column).type, start
+    for name in inside.split("."):
+        kind = (kind.value_type if pa.types.is_list(kind) else kind).field(name).type
+        among = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)
+        path += f".{name}[*]" if among else f".{name}"
+    return path
 
 
 def _type(kind: pa.DataType, name: str) -> str:
