@@ -41,7 +41,7 @@ class Row:
 
 def simulated(size, seed=5):
     source = load_recipe("mini").source.model_copy(
-        update={"size": size, "seed": seed, "field": FIELD, "rare": RARE, "overlap": 0.8, "second_visit": 0.1}
+        update={"size": size, "seed": seed, "field": FIELD, "rare": RARE, "overlap": 0.4, "second_visit": 0.1}
     )
     return SimulatedArchive(source)
 

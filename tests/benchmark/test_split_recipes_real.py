@@ -11,6 +11,7 @@ import pytest
 from specvi_benchmark.archive.known.label import label_by_catalogues
 from specvi_benchmark.archive.known.rules import LabelRules, load_rules
 from specvi_benchmark.archive.source import StoredArchive
+from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits.build import build_split
 from specvi_benchmark.splits.recipe import load_recipe, open_archive, refuse_unknown_classes
@@ -35,7 +36,7 @@ sky = load(HERE / "known_sky.py")
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
     folder = tmp_path_factory.mktemp("known")
-    rows = sky.build(folder / "archive", 2600)
+    rows = sky.build(folder / "archive", 1700)
     sky.write_tables(folder / "tables", rows)
     report = label_by_catalogues(folder / "archive", folder / "tables", load_rules(), "known-objects")
     return folder, rows, report
@@ -83,10 +84,22 @@ def test_recipes_ask_for_what_they_should():
             assert all(other in (None, wanted) for other in others)
 
 
+def _raised(item):
+    if item.quality is None:
+        return item
+    return item.model_copy(update={"quality": item.quality.model_copy(update={"snr": (1.0, 25.0)})})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "scale"),
-    [("specvi-bench", 0.02), ("cross-survey", 0.04), ("extreme", 0.04), ("cross-task", 0.04)],
+    [
+        ("specvi-bench", 0.02),
+        ("specvi-bench-official-style", 0.02),
+        ("cross-survey", 0.04),
+        ("extreme", 0.04),
+        ("cross-task", 0.04),
+    ],
 )
 def test_a_recipe_builds_a_sound_split(known, labelled, tmp_path, name, scale):
     folder, _, _ = known
@@ -114,7 +127,7 @@ def test_a_recipe_builds_a_sound_split(known, labelled, tmp_path, name, scale):
         assert surveys["lamost"] == surveys["sdss"] + surveys["desi"]
         assert {c.part for c in split.candidates} == {"test"}
     if name == "extreme":
-        assert all(1 <= c.spectrum.snr < 12 for c in split.select(task="cv").candidates)
+        assert all(1 <= c.spectrum.snr < 25 for c in split.select(task="cv").candidates)
 
 
 def test_members_are_known_by_the_tables_and_no_trap_is_a_member(labelled):
@@ -214,6 +227,25 @@ def test_medium_resolution_alone_makes_no_member(tiny):
     names = {record.spectrum.survey_id: record.known_as for record in records_of(archive)}
     assert names[own[0].obsid] == {"doubtful-s-star"}
     assert names[own[1].obsid] == {"s-star"}
+
+
+def test_the_command_labels_and_says_what_it_found(tiny, capsys):
+    archive, tables, rows = tiny
+    own = [row for row in rows if row.survey == "lamost"]
+    sky.write_table(tables / "a.csv", ["obsid"], [(own[0].obsid,), ("1",)])
+    (tables / "rules.yaml").write_text(
+        "{schema_version: 1, name: mine, version: '2', catalogues: "
+        "{a: {files: [a.csv], cites: A, address: here, classes: [{as: wd}]}}}"
+    )
+    arguments = ["archive", "know", archive, tables, "--rules", tables / "rules.yaml", "--name", "mine"]
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert not ended.value.code
+    out = capsys.readouterr().out
+    assert "a: 1 of 2 rows are in the archive" in out
+    stored = StoredArchive.open(archive, labels="mine")
+    assert stored.label_source == "mine 2: a"
+    assert sum("wd" in record.known_as for record in stored.read_shard(0)) >= 1
 
 
 def test_a_needed_table_that_lacks_is_refused_and_may_be_admitted(tiny):
