@@ -167,7 +167,7 @@ def test_export_with_pictures_and_official_names(capsys, tmp_path):
     assert code == 0
     assert out.rstrip().endswith(f"Next: specvi split verify {tmp_path / 'e'}")
     assert sorted(path.name for path in (tmp_path / "e").iterdir()) == [
-        "split.json", "test_cc.parquet", "test_cv.parquet",
+        "README.md", "croissant.json", "previews", "split.json", "test_cc.parquet", "test_cv.parquet",
     ]  # fmt: skip
     for row in pq.read_table(tmp_path / "e" / "test_cc.parquet").to_pylist():
         (picture,) = row["images"]
@@ -182,7 +182,7 @@ def test_export_with_pictures_and_official_names(capsys, tmp_path):
 
 
 def test_import_makes_a_split_folder_of_official_files(capsys, tmp_path):
-    specvi(capsys, "split", "export", "mini", "--out", tmp_path / "e", "--official-names")
+    specvi(capsys, "split", "export", "mini", "--out", tmp_path / "e", "--no-pictures", "--official-names")
     official = tmp_path / "official"
     official.mkdir()
     for path in (tmp_path / "e").glob("*.parquet"):
@@ -214,7 +214,7 @@ def test_import_makes_a_split_folder_of_official_files(capsys, tmp_path):
 
 
 def test_columns_that_import_leaves_out_are_named(capsys, tmp_path):
-    specvi(capsys, "split", "export", "mini", "--out", tmp_path / "e")
+    specvi(capsys, "split", "export", "mini", "--out", tmp_path / "e", "--no-pictures")
     table = pq.read_table(tmp_path / "e" / "test_cv.parquet").drop_columns(["specvi"])
     pq.write_table(table.append_column("ability", table.column("data_source")), tmp_path / "test_cv.parquet")
     _, out, _ = specvi(capsys, "split", "import", tmp_path / "test_cv.parquet", "--out", tmp_path / "i")

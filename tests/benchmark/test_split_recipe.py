@@ -69,7 +69,15 @@ def test_broken_yaml_missing_files_and_newer_versions_are_told(tmp_path):
 
 
 def test_shipped_recipes_ask_for_what_the_issue_asks():
-    assert set(shipped()) == {"mini", "mini-small"}
+    assert set(shipped()) == {
+        "mini",
+        "mini-small",
+        "specvi-bench",
+        "specvi-bench-official-style",
+        "cross-survey",
+        "cross-task",
+        "extreme",
+    }
     mini = load_recipe("mini")
     for item in mini.sets:
         assert item.match == "snr"

@@ -1,19 +1,20 @@
-"""Build, check, show, import and export splits."""
+"""Build, check, show, import, export, refresh, seal and publish splits."""
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from specvi_benchmark.cli.split_printing import argument, end, print_counts
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from specvi_benchmark.splits.manifest import Counts
     from specvi_benchmark.splits.screening import Report
-    from specvi_benchmark.splits.split import Candidate, Split
+    from specvi_benchmark.splits.split import Split
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -70,9 +71,9 @@ def build(
             )
             write_split(built, out)
     split = read_split(folder)
-    _print_counts(split)
+    print_counts(split)
     _print_report(split)
-    _end(folder, f"specvi run --vetter rules --split {_argument(out) if out else recipe}")
+    end(folder, f"specvi run --vetter rules --split {argument(out) if out else recipe}")
 
 
 @app.command()
@@ -147,79 +148,8 @@ def show(split: _Name, json_: _Json = False) -> None:
         }
         typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
-    _print_counts(found)
+    print_counts(found)
     typer.echo(f"Next: specvi run --vetter rules --split {shlex.quote(split)}")
-
-
-@app.command()
-def export(
-    split: _Name,
-    out: Annotated[Path, typer.Option(help="Folder to write.")],
-    pictures: Annotated[
-        bool, typer.Option(help="Put a picture of the whole spectrum into every row.")
-    ] = False,
-    official_names: Annotated[
-        bool, typer.Option("--official-names", help="Name the files as the published ones: test_cc, test_gm.")
-    ] = False,
-) -> None:
-    """Write a split for other programs: the official schema, whole prompts, pictures if asked for."""
-    from specvi_benchmark.splits.io import write_split
-    from specvi_benchmark.splits.named import find_split
-
-    found = find_split(split)
-    if pictures:
-        with _drawing(len(found.candidates)) as draw:
-            write_split(found, out, picture=draw, official_names=official_names)
-    else:
-        write_split(found, out, official_names=official_names)
-    _end(out, f"specvi split verify {_argument(out)}")
-
-
-@app.command("import")
-def import_(
-    source: Annotated[Path, typer.Argument(help="Official parquet file, or a folder of them.")],
-    out: Annotated[Path, typer.Option(help="Folder to write.")],
-    name: Annotated[
-        str | None, typer.Option(help="Name of the split. Default: that of the file or folder.")
-    ] = None,
-    version: Annotated[str, typer.Option(help="Its version, for example the revision on the Hub.")] = "0",
-) -> None:
-    """Make a split folder of official parquet files, with fingerprint and object ids."""
-    from specvi_benchmark.files import sha256_file
-    from specvi_benchmark.splits import Split
-    from specvi_benchmark.splits.io import read_split, write_split
-
-    found = read_split(source)
-    files = [source] if source.is_file() else sorted(source.glob("*.parquet"))
-    recipe = {
-        **found.recipe,
-        "sha256": {file.name: sha256_file(file) for file in files},
-    }
-    split = Split(name or found.name, version, found.candidates, recipe)
-    write_split(split, out)
-    _print_counts(split)
-    if left_out := recipe.get("columns_left_out"):
-        typer.echo(f"Left out, not in the schema: {', '.join(left_out)}")
-    _end(out, f"specvi split verify {_argument(out)}")
-
-
-@contextmanager
-def _drawing(number: int) -> Iterator["Callable[[Candidate], bytes]"]:
-    """Give the function that draws a candidate's picture, and show how far it has come."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from specvi_benchmark.splits.pictures import full_view
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        line = progress.add_task("Drawing pictures", total=number)
-
-        def draw(candidate: "Candidate") -> bytes:
-            png = full_view(candidate)
-            progress.advance(line)
-            return png
-
-        yield draw
 
 
 @contextmanager
@@ -248,41 +178,3 @@ def _print_report(split: "Split") -> None:
     console = Console(highlight=False)
     for table in report_tables(split.report):
         console.print(table)
-
-
-def _print_counts(split: "Split") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from specvi_benchmark.splits.manifest import count
-
-    simulated = any(candidate.object_id_source == "simulated" for candidate in split.candidates)
-    title = f"{split.name} {split.version}" + (" — simulated spectra" if simulated else "")
-    table = Table("part", "task", title=title)
-    for heading in ("YES", "NO", "all", "YES share"):
-        table.add_column(heading, justify="right")
-    for row in _rows(count(split.candidates)):
-        table.add_row(*row)
-    console = Console()
-    console.print(table)
-    console.print(f"fingerprint {split.fingerprint}", soft_wrap=True)
-
-
-def _rows(counts: "Counts") -> Iterator[tuple[str, ...]]:
-    for part, tasks in counts.items():
-        for task, truths in tasks.items():
-            yes, whole = truths["YES"], sum(truths.values())
-            yield part, task, str(yes), str(whole - yes), str(whole), f"{yes / whole:.0%}"
-
-
-def _argument(path: Path) -> str:
-    """Return a path as a shell takes it, and as no command takes it for an option or a split's name."""
-    from specvi_benchmark.splits.named import NAMED
-
-    text = str(path)
-    return shlex.quote(f"./{text}" if text in NAMED or text.startswith("-") else text)
-
-
-def _end(folder: Path, following: str) -> None:
-    typer.echo(f"Wrote {folder}")
-    typer.echo(f"Next: {following}")

@@ -36,6 +36,7 @@ def build_split(
     processes: int = 1,
     report: Report = lambda *_: None,
     keep_screening: bool = True,
+    taken: frozenset[str] = frozenset(),
 ) -> Split:
     """Build a split. The same recipe gives the same split, whatever the processes, kills and order.
 
@@ -49,6 +50,8 @@ def build_split(
         How many work at once.
     keep_screening
         Keep what the screening found, for another split of the same archive.
+    taken
+        Objects that are not to be chosen, by their ids.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def build_split(
         screened = screen(source, folder, pool, report)
         labels = {task: label(screened, recipe, task) for task in recipe.tasks}
         scores, weak = judge(screened, recipe, labels, report)
-        chosen, sets = choose(screened, recipe, labels, scores, _Views(source))
+        chosen, sets = choose(screened, recipe, labels, scores, _Views(source), taken)
         candidates = tuple(_candidates(source, screened, chosen, pool, report))
         if not keep_screening:
             for file in screened.files:

@@ -82,6 +82,7 @@ def choose(
     labels: Mapping[TaskKey, Labels],
     scores: Mapping[TaskKey, FloatArray],
     views: Views,
+    taken: frozenset[str] = frozenset(),
 ) -> tuple[list[Chosen], list[SetReport]]:
     """Fill every set of the recipe, in its order; return the candidates and how each set came about.
 
@@ -93,13 +94,15 @@ def choose(
     ----------
     scores
         ``(n,)`` score of the weak classifier for each task; NaN, which is never accepted, where there is none.
+    taken
+        Objects that are never chosen: those of an earlier version of the split.
 
     Raises
     ------
     UserError
         A set can't be filled; the message says which, how many are there and how many are needed.
     """
-    ledger = _Ledger()
+    ledger = _Ledger(used={(task, name) for task in recipe.tasks for name in taken})
     chosen: list[Chosen] = []
     reports: list[SetReport] = []
     for item in recipe.sets:

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import Model, StrictModel, parse_yaml, read_text, refuse_newer
 from specvi_benchmark.splits.archive import Archive
+from specvi_benchmark.splits.families import Family
 from specvi_benchmark.splits.simulated import SimulatedArchive, SimulatedSource
 from specvi_benchmark.splits.split import Part
 from specvi_benchmark.tasks import TASK_KEYS
@@ -29,7 +30,9 @@ assert set(TASK_KEYS) == set(TaskKey.__args__)  # type: ignore[attr-defined]  # 
 
 
 class WeakClassifier(StrictModel):
-    """LightGBM on the selection features, trained on positives against random others.
+    """A small classifier on the selection features, trained on positives against random others.
+
+    ``family`` is LightGBM unless a rebuild asks what another would have selected.
 
     ``acceptance`` is the score above which a non-member becomes a candidate. ``folds``: an object is
     judged by a classifier that was trained without it. ``positives``: at most so many members are learnt
@@ -43,6 +46,7 @@ class WeakClassifier(StrictModel):
     trees: int = Field(gt=0)
     leaves: int = Field(ge=2)
     learning_rate: float = Field(gt=0)
+    family: Family = "lightgbm"
 
 
 class Quality(StrictModel):

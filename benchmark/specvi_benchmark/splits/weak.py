@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import read_text, write_text
 from specvi_benchmark.spectrum import BoolArray, FloatArray
+from specvi_benchmark.splits.families import fit_other
 from specvi_benchmark.splits.recipe import WeakClassifier
 
 WEAK_SCORE = "weak_score"
@@ -68,7 +69,7 @@ def train_weak(
     seed: int,
     where: str,
 ) -> Weak:
-    """Train one LightGBM classifier a fold, on the rows of the other folds.
+    """Train one classifier of the settings' family a fold, on the rows of the other folds.
 
     One thread and fixed seeds: the same rows give the same classifier, whatever runs beside it.
 
@@ -86,7 +87,7 @@ def train_weak(
     """
     import lightgbm  # noqa: PLC0415 -- it loads the system's OpenMP library
 
-    boosters = []
+    boosters: list[Any] = []
     for number in range(settings.folds):
         rows = fold != number
         least = min(int(member[rows].sum()), int((~member[rows]).sum()))
@@ -98,6 +99,9 @@ def train_weak(
                 got=least,
                 fix="a larger archive, wider patterns of positives, or fewer folds",
             )
+        if settings.family != "lightgbm":
+            boosters.append(fit_other(settings.family, features[rows], member[rows], settings, seed))
+            continue
         data = lightgbm.Dataset(features[rows], label=member[rows].astype(np.float64))
         boosters.append(lightgbm.train(_parameters(settings, seed), data, num_boost_round=settings.trees))
     return Weak(tuple(boosters))

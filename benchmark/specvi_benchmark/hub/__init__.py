@@ -1,0 +1,1 @@
+"""The Hugging Face Hub: the only place that fetches from it, writes cards and pushes."""

@@ -1,0 +1,201 @@
+"""A sealed part: its hash is published first, its labels later, so that claims can be checked on labels nobody had.
+
+The commitment is SHA-256 over a secret salt of 256 bits and the labels. Nobody can guess labels from it, since the salt
+is not known; and the maintainer can't change them afterwards, since the hash is.
+"""
+
+import hashlib
+import secrets
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import (
+    StrictModel,
+    atomic_path,
+    canonical_json,
+    parse_json,
+    read_text,
+    refuse_newer,
+    validate,
+    write_json,
+)
+from specvi_benchmark.splits.manifest import count
+from specvi_benchmark.splits.rows import to_table
+from specvi_benchmark.splits.split import Candidate, Split
+
+SCHEMA_VERSION = 1
+SALT_BYTES = 32
+
+_Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Commitment(StrictModel):
+    """What is published first.
+
+    ``questions`` is a hash of what is asked (ids, tasks, spectra), ``labels`` the salted hash of the answers.
+    ``counts`` holds candidates by part and group, without the truth.
+    """
+
+    schema_version: Literal[1] = 1
+    name: str
+    version: str
+    counts: dict[str, dict[str, int]]
+    questions: _Digest
+    labels: _Digest
+
+
+class Secret(StrictModel):
+    """What the maintainer keeps beside the split until it is opened, and then publishes with it."""
+
+    schema_version: Literal[1] = 1
+    salt: _Digest
+
+
+def seal(split: Split, salt: bytes | None = None) -> tuple[Commitment, Secret]:
+    """Return the commitment to a split's labels, and the secret that opens it; the salt is drawn if not given."""
+    used = secrets.token_bytes(SALT_BYTES) if salt is None else salt
+    if len(used) != SALT_BYTES:
+        raise ValueError(f"a salt has {SALT_BYTES} bytes")
+    counts: dict[str, dict[str, int]] = {
+        part: {group: sum(truths.values()) for group, truths in groups.items()}
+        for part, groups in count(split.candidates).items()
+    }
+    commitment = Commitment(
+        name=split.name,
+        version=split.version,
+        counts=counts,
+        questions=question_hash(split),
+        labels=label_hash(split, used),
+    )
+    return commitment, Secret(salt=used.hex())
+
+
+def verify_seal(commitment: Commitment, split: Split, secret: Secret) -> None:
+    """Raise unless a split is the one that was sealed, label by label and pixel by pixel.
+
+    Raises
+    ------
+    UserError
+        Questions or labels are others, or the salt is.
+    """
+    if question_hash(split) != commitment.questions:
+        raise UserError(
+            "the questions are not those that were sealed",
+            where=f"split {split.name} {split.version}",
+            expected=commitment.questions,
+            got=question_hash(split),
+        )
+    found = label_hash(split, bytes.fromhex(secret.salt))
+    if found != commitment.labels:
+        raise UserError(
+            "the labels are not those that were sealed, or the salt is another",
+            where=f"split {split.name} {split.version}",
+            expected=commitment.labels,
+            got=found,
+        )
+
+
+def question_hash(split: Split) -> str:
+    """Return the SHA-256 over what is asked: candidates by id, with task, track, part, redshift and every pixel."""
+    digest = hashlib.sha256(b"specvi-seal-questions-1\n")
+    for candidate in sorted(split.candidates, key=lambda c: c.id):
+        digest.update(
+            canonical_json(
+                {
+                    "id": candidate.id,
+                    "task": candidate.task.key,
+                    "track": candidate.track,
+                    "part": candidate.part,
+                    "redshift": candidate.redshift,
+                }
+            )
+        )
+        spectrum = candidate.spectrum
+        for array in (spectrum.wavelength_AA, spectrum.flux, spectrum.ivar):
+            digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        digest.update(spectrum.mask.astype("u1").tobytes())
+    return digest.hexdigest()
+
+
+def label_hash(split: Split, salt: bytes) -> str:
+    """Return the SHA-256 over the salt and every label: truth, object, source, evidence, and whether it is decidable."""
+    digest = hashlib.sha256(b"specvi-seal-labels-1\n" + salt)
+    for candidate in sorted(split.candidates, key=lambda c: c.id):
+        digest.update(
+            canonical_json(
+                {
+                    "id": candidate.id,
+                    "truth": candidate.truth,
+                    "object_id": candidate.object_id,
+                    "label_source": candidate.label_source,
+                    "label_evidence": dict(candidate.label_evidence),
+                    "decidable": candidate.decidable,
+                }
+            )
+        )
+    return digest.hexdigest()
+
+
+def write_sealed(split: Split, commitment_path: Path, secret_path: Path) -> Commitment:
+    """Seal a split: write the commitment, to publish, and the secret, to keep. Neither file may be there.
+
+    Raises
+    ------
+    UserError
+        A file is there: a seal is never overwritten, since its secret could be lost.
+    """
+    for path in (commitment_path, secret_path):
+        if path.exists():
+            raise UserError("the file is there already, and a seal is never overwritten", where=path)
+    commitment, secret = seal(split)
+    write_json(
+        secret_path, secret.model_dump(mode="json")
+    )  # first: a commitment without secret opens nothing
+    secret_path.chmod(0o600)
+    write_json(commitment_path, commitment.model_dump(mode="json"))
+    return commitment
+
+
+def write_questions(split: Split, folder: Path) -> tuple[Path, ...]:
+    """Write what is asked without any label: the official columns with ``ground_truth`` null, errors and mask.
+
+    One file for each part and group, rows by id. Object ids are left out too: a catalogue would tell by them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in sorted(split.candidates, key=lambda c: c.id):
+        groups.setdefault(f"{candidate.part}_{candidate.group}", []).append(candidate)
+    paths = []
+    for name, rows in groups.items():
+        table = to_table(rows)
+        nothing = pa.nulls(len(table), pa.string())
+        reward = pa.StructArray.from_arrays([nothing, nothing], ["ground_truth", "type"])
+        column = table.column("specvi").combine_chunks()
+        errors = pa.StructArray.from_arrays([column.field("ivar"), column.field("mask")], ["ivar", "mask"])
+        table = table.set_column(table.schema.get_field_index("reward_model"), "reward_model", reward)
+        table = table.drop_columns(["specvi"]).append_column("errors", errors)
+        path = folder / f"{name}.parquet"
+        with atomic_path(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd")
+        paths.append(path)
+    return tuple(paths)
+
+
+def read_commitment(path: Path) -> Commitment:
+    """Read a published commitment."""
+    value = parse_json(read_text(path), path)
+    refuse_newer(value, SCHEMA_VERSION, path)
+    return validate(Commitment, value, path)
+
+
+def read_secret(path: Path) -> Secret:
+    """Read the secret of a seal."""
+    value = parse_json(read_text(path), path)
+    refuse_newer(value, SCHEMA_VERSION, path)
+    return validate(Secret, value, path)
