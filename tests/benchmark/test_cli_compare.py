@@ -184,7 +184,7 @@ def test_the_bench_prints_cost_and_coverage(capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["cost"]["systems"] == 10
     assert min(found["cost"]["bootstrap_s"], found["cost"]["everything_s"]) > 0
-    assert 50 < found["cost"]["memory_MB"] < 1000
+    assert found["cost"]["memory_MB"] > 50  # of this whole process, whatever else it has done
     near_one = [row for row in found["intervals"] if row["tpr"] == 0.98 and row["design"]["positives"] == 20]
     assert near_one[0]["plain"] < 0.7
     assert near_one[0]["ours"] > 0.9

@@ -66,7 +66,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Balmer | Blind]:
         found.append({"balmer": Balmer, "blind": Blind}[spec](dict(options or {})))
         return found[-1]
 
-    monkeypatch.setattr("specvi_benchmark.vetting.load_vetter", load)
+    monkeypatch.setattr("specvi_benchmark.runs.fitting.load_vetter", load)
     monkeypatch.setattr("specvi_benchmark.probes.series.load_vetter", load)
     return found
 

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import threading
 import time
 from collections import Counter
 from dataclasses import replace
@@ -264,12 +263,20 @@ def test_a_minute_of_grace_follows_the_last_question():
 
 
 def test_an_interrupt_leaves_a_folder_that_goes_on(tmp_path, make_split):
-    split, vetter = make_split(60), Waiting(yes, in_flight=4, seconds=0.05)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        start(vetter, split, tmp_path)
-    timer.join()
+    split = make_split(60)
+
+    def interrupted(question):
+        if len(vetter.asked) == 12:
+            os.kill(os.getpid(), signal.SIGINT)
+        return yes(question)
+
+    vetter = Waiting(interrupted, in_flight=4)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start(vetter, split, tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
     done = rows(tmp_path)
     assert 0 < len(done) < 60
     assert (vetter.running, vetter.closed) == (0, 1)

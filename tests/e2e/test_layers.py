@@ -29,6 +29,7 @@ WITH_TORCH = (
     "specvi_agents.models.transformers",
     "specvi_agents.tiny",
     "specvi_baselines.networks.",
+    "specvi_benchmark.archive.screen.engines",  # Ray, when asked for
 )
 WITH_INSPECT = ("specvi_agents.inspect_", "specvi_agents.bench.inspect_side")
 TORCH = {"torch", "transformers", "trl", "accelerate", "peft", "vllm", "ray", "torchvision", "captum"}
