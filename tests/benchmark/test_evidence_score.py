@@ -121,6 +121,11 @@ def test_the_last_word_counts() -> None:
     assert (item.claim.polarity, item.verdict) == ("present", "holds")
 
 
+def test_the_last_word_counts_where_only_one_names_the_kind() -> None:
+    (item,) = held("Hα emission is present. Looking closer, Hα is absent.").held
+    assert item.claim.polarity == "absent"
+
+
 def test_a_claimed_width_is_compared() -> None:
     agrees = {
         fwhm: held(f"Hα is in emission: EW 20 Å, FWHM {fwhm} km/s.").held[0].width_agrees
