@@ -201,6 +201,15 @@ def test_claims_of_one_object_stand_together() -> None:
     assert ratio == pytest.approx(np.sqrt(10), rel=0.15)
 
 
+def test_thin_shares_widen_where_claims_of_one_object_agree() -> None:
+    """Nine equal claims of one object among five objects of twelve: Jeffreys' interval of n over the design effect."""
+    together = share([True] * 9 + [False] * 51, [str(number // 12) for number in range(60)])
+    effect = ((9 - 0.15 * 12) ** 2 + 4 * (0.15 * 12) ** 2) / (9 * 51 / 60)
+    low, high = beta.ppf([0.025, 0.975], 9 / effect + 0.5, 51 / effect + 0.5)
+    assert (together.low, together.high) == pytest.approx((low, high), abs=0.02)
+    assert together.high > share([True] * 9 + [False] * 51, [str(number) for number in range(60)]).high + 0.1
+
+
 def call(*arguments: object) -> int:
     with pytest.raises(SystemExit) as ended:
         main([str(argument) for argument in arguments])
