@@ -102,6 +102,43 @@ def test_the_direction_of_the_edge_decides(name: str, other: str) -> None:
     assert (denied.outcome, denied.is_opposite) == ("not found", True)
 
 
+HALPHA_AA = get_line("Hα").vacuum_AA
+
+
+def found_of(lines: list[tuple[float, float, float]], feature: str, kind: str, snr: float) -> int:
+    """Return in how many of ten noises a feature is found where lines (Å, height, km/s) are."""
+    flux = 1 + sum(height * gaussian(place, fwhm) for place, height, fwhm in lines)
+    lights = (measure_light(noisy(flux, snr, seed)) for seed in range(10))
+    return sum(check_claim(light, get_feature(feature), kind).outcome == "found" for light in lights)
+
+
+@pytest.mark.parametrize(
+    ("lines", "feature", "kind"),
+    [
+        (
+            [(HALPHA_AA * (1 + 600 / LIGHT_KMS), 0.6, 400)],
+            "Hα",
+            "emission",
+        ),  # its flank, seen by wide templates
+        ([(HALPHA_AA * (1 + 900 / LIGHT_KMS), 0.6, 400)], "Hα", "emission"),
+        ([(6585.3, 0.6, 250)], "Hα", "absorption"),  # the continuum that it tilts
+        ([(HALPHA_AA, 0.6, 1500)], "[N II] 6585", "emission"),
+        ([(HALPHA_AA, 0.6, 1500)], "[N II]", "emission"),  # a family on both wings of one line
+        ([(get_line("He II 4687").vacuum_AA, 0.6, 2500)], "Bowen", "emission"),
+    ],
+)
+def test_a_neighbour_is_not_taken_for_the_feature(
+    lines: list[tuple[float, float, float]], feature: str, kind: str
+) -> None:
+    assert found_of(lines, feature, kind, 20) <= 1
+
+
+def test_a_weak_line_beside_a_strong_one_is_found() -> None:
+    lines = [(HALPHA_AA, 0.6, 250.0), (6585.3, 0.2, 250.0), (6549.9, 0.07, 250.0)]
+    assert found_of(lines, "[N II] 6585", "emission", 50) >= 9
+    assert found_of(lines, "[N II]", "emission", 50) >= 9
+
+
 def test_a_line_at_the_redshift_claimed() -> None:
     redshift = 0.3
     flux = 1 + 0.6 * gaussian(get_line("Hβ").vacuum_AA * (1 + redshift), 2500)

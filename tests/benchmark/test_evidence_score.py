@@ -121,6 +121,11 @@ def test_the_last_word_counts() -> None:
     assert (item.claim.polarity, item.verdict) == ("present", "holds")
 
 
+def test_the_last_word_counts_where_only_one_names_the_kind() -> None:
+    (item,) = held("Hα emission is present. Looking closer, Hα is absent.").held
+    assert item.claim.polarity == "absent"
+
+
 def test_a_claimed_width_is_compared() -> None:
     agrees = {
         fwhm: held(f"Hα is in emission: EW 20 Å, FWHM {fwhm} km/s.").held[0].width_agrees
@@ -194,6 +199,15 @@ def test_claims_of_one_object_stand_together() -> None:
     apart = share(hits, [str(number) for number in range(200)])
     ratio = (together.high - together.low) / (apart.high - apart.low)
     assert ratio == pytest.approx(np.sqrt(10), rel=0.15)
+
+
+def test_thin_shares_widen_where_claims_of_one_object_agree() -> None:
+    """Nine equal claims of one object among five objects of twelve: Jeffreys' interval of n over the design effect."""
+    together = share([True] * 9 + [False] * 51, [str(number // 12) for number in range(60)])
+    effect = ((9 - 0.15 * 12) ** 2 + 4 * (0.15 * 12) ** 2) / (9 * 51 / 60)
+    low, high = beta.ppf([0.025, 0.975], 9 / effect + 0.5, 51 / effect + 0.5)
+    assert (together.low, together.high) == pytest.approx((low, high), abs=0.02)
+    assert together.high > share([True] * 9 + [False] * 51, [str(number) for number in range(60)]).high + 0.1
 
 
 def call(*arguments: object) -> int:

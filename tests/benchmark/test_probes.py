@@ -8,7 +8,7 @@ from scipy import stats
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.features import measure_edge, measure_line, prepare
-from specvi_benchmark.lines import get_band, get_line
+from specvi_benchmark.lines import all_bands, all_lines, get_band, get_line
 from specvi_benchmark.probes import all_probes, choose_probes
 from specvi_benchmark.probes.fill import fill, pixel_sigma
 from specvi_benchmark.probes.moves import ALL_TASKS, move
@@ -64,6 +64,48 @@ def test_control_hides_as_much_as_what_decides_and_nothing_of_it(task: str) -> N
     assert all(low < high for low, high in decisive + control)
     for low, high in control:
         assert all(high < other_low or low > other_high for other_low, other_high in decisive)
+
+
+@pytest.mark.parametrize(
+    ("task", "species"),
+    [
+        ("cv", ("Hα", "Hβ", "Hγ", "Hδ", "He I", "He II", "N III", "C III")),
+        ("wd", ("Hα", "Hβ", "Hγ", "Hδ", "He I", "He II")),
+        ("o", ("He II",)),
+        ("b", ("He I",)),
+        ("a", ("Hα", "Hβ", "Hγ", "Hδ")),
+        ("ss", ("ZrO",)),
+        ("cs", ("C2 4737", "C2 5165", "C2 5636")),
+    ],
+)
+def test_every_line_that_decides_is_hidden_and_none_by_the_control(
+    task: str, species: tuple[str, ...]
+) -> None:
+    hidden = hidden_of(task)
+    lines = [line.vacuum_AA for line in all_lines() if {line.ion, line.name} & set(species)]
+    heads = [band.vacuum_AA for band in all_bands() if {band.species, band.name} & set(species)]
+    places = [place for place in (*lines, *heads) if 3700 < place < 9100]
+    assert len(places) >= len(species)
+    for place in places:
+        assert any(low < place < high for low, high in (one.range_AA for one in hidden.decisive)), place
+        assert not any(low < place < high for low, high in (one.range_AA for one in hidden.control)), place
+
+
+@pytest.mark.parametrize("task", TASK_KEYS)
+@pytest.mark.parametrize("range_AA", [(3690, 9100), (3800, 7000), (4000, 8900), (3600, 10400)])
+@pytest.mark.parametrize("redshift", [0.3, 1.35, 2.35])
+def test_within_any_range_the_control_is_no_wider_and_little_narrower(
+    task: str, range_AA: tuple[float, float], redshift: float
+) -> None:
+    wavelength = np.linspace(*range_AA, 3000)
+    question = Question("q", get_task(task), clean_spectrum(wavelength, np.ones(3000)), redshift)
+    if (found := seen_stretches(question)) is None:
+        assert range_AA == (3800, 7000) or task == "qso"
+        return
+    decisive, control = (
+        sum(min(high, range_AA[1]) - max(low, range_AA[0]) for low, high in part) for part in found
+    )
+    assert 0.7 * decisive <= control <= decisive * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("task", TASK_KEYS)

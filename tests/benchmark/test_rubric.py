@@ -90,6 +90,24 @@ def test_own_family_is_told_and_not_known_is_not_no() -> None:
     assert same_family(ANN, rated(1, "openai:gpt-4o")) is False
 
 
+def test_a_model_distilled_from_another_family_is_of_both() -> None:
+    distilled = rated(1, "vllm:DeepSeek-R1-Distill-Qwen-7B")
+    assert distilled.family == "qwen+deepseek"
+    for judge, told in (("deepseek", True), ("Qwen", True), ("meta", False), ("deepseek+meta", True)):
+        assert same_family(Rater(name="judge", kind="model", family=judge), distilled) is told
+    assert family_of("vllm:spec-o3-7b") == "qwen"
+
+
+@pytest.mark.parametrize("said", [{}, {"own_family": False}, {"own_family": None}])
+def test_a_line_that_hides_its_own_family_is_found_out(tmp_path: Path, said: dict[str, object]) -> None:
+    line = rating(JUDGE, 1, 3).model_dump(mode="json")
+    line["of"] |= {"vetter": "openai:gpt-4o", "family": "openai"}
+    del line["own_family"]
+    (tmp_path / "one.jsonl").write_text(json.dumps(line | said) + "\n", encoding="utf-8")
+    (entry,) = read_ratings(tmp_path / "one.jsonl")
+    assert entry.own_family is True
+
+
 def write(path: Path, *entries: Rating | Preference) -> Path:
     path.write_bytes(b"".join(json_line(entry.model_dump(mode="json")) for entry in entries))
     return path

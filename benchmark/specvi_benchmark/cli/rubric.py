@@ -1,6 +1,7 @@
 """Ratings of inspections by people and judges: the rubric, sheets to fill in, how far raters agree."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,6 +86,13 @@ def agree(
             got=", ".join(map(str, versions)),
             expected=f"one version; this one is {the_rubric().version}",
             fix="compare ratings of one version",
+        )
+    prompts = {(entry.rater.name, entry.rater.prompt_version) for entry in entries}
+    for judge in sorted(name for name, count in Counter(name for name, _ in prompts).items() if count > 1):
+        raise UserError(
+            "these ratings of one judge are by different versions of its prompt, or a person bears its name",
+            got=judge,
+            fix="compare ratings of one version, and give raters names of their own",
         )
     lines = agreement(entries)
     if json_:

@@ -14,7 +14,7 @@ from specvi_benchmark.evidence import wording
 from specvi_benchmark.evidence.features import get_feature
 from specvi_benchmark.evidence.mentions import Mention, find_mentions
 
-EXTRACTOR_VERSION = 1
+EXTRACTOR_VERSION = 2
 """Raised whenever a text could give other claims."""
 
 Kind = Literal["emission", "absorption", "band"]
@@ -321,10 +321,17 @@ def _from_earlier(clauses: list[_Clause], place: int) -> tuple[Said, list[Kind]]
             claim = earlier.claims[-1]
             return claim.polarity, [] if claim.kind is None or claim.kind == "band" else [claim.kind]
         kinds = _kinds(earlier, len(earlier.text), len(earlier.text))
-        names_what = all(clauses[place].text == name for name in _names(clauses[place]))  # ``…: C2.``
+        named = _OWNER.sub("", clauses[place].text)
+        names_what = all(named == name for name in _names(clauses[place]))  # ``…: C2.``, ``…, typical of C2``
         if not earlier.mentions and (kinds or (names_what and _alone(earlier.text) == "present")):
             return "present", kinds
     return None
+
+
+_OWNER = re.compile(
+    r"^(?:which (?:is|are) )?(?:typical|characteristic|indicative) of |^(?:consistent|identified) with |^(?:due|attributed) to ",
+    re.IGNORECASE,
+)
 
 
 def _names(clause: _Clause) -> list[str]:
@@ -377,7 +384,9 @@ def _apply_to_topic(clauses: list[_Clause], place: int, topic: list[Mention]) ->
     contrast = re.match(r"(?:rather than|instead of)\b", clause.text)
     pronoun = wording.PRONOUN.search(clause.text)
     added = re.match(r"(?:both )?in (?:\w+ )?(?:emission|absorption)$", clause.text)
-    if not (pronoun or contrast or added or (not earlier and wording.DENIED.search(clause.text))):
+    denied = None if earlier else wording.DENIED.search(clause.text)
+    bare = denied is not None and wording.SUBJECTLESS.match(clause.text[: denied.start()]) is not None
+    if not (pronoun or contrast or added or bare):
         return
     kinds = _kinds(clause, 0, 0)
     said = "absent" if contrast else _alone(clause.text)

@@ -86,7 +86,7 @@ class Inspected:
 def hold_against(question: Question, trace: TraceRecord) -> Inspected:
     """Hold the claims of one inspection against its spectrum.
 
-    What is said later of the same feature and kind replaces what was said before.
+    What is said later of the same feature and kind, named or implied, replaces what was said before.
     """
     task = question.task
     shift = choose_shift(question.redshift, task.frame).redshift
@@ -99,7 +99,7 @@ def hold_against(question: Question, trace: TraceRecord) -> Inspected:
         text = "\n".join(filter(None, (turn.reasoning, turn.text)))
         has_text = has_text or bool(text.strip())
         for claim in extract_claims(text, quasar=task.key == "qso"):
-            last[claim.feature, claim.kind] = (number, claim)
+            last[claim.feature, claim.kind or implied_kind(claim.feature, task.key)] = (number, claim)
     light = measure_light(question.spectrum) if last else None
     known: dict[tuple[str, str | None, float], Tested] = {}
     held = tuple(

@@ -22,7 +22,7 @@ from specvi_benchmark.evidence.maps import Binned, IntArray, Maps, bin_log, fit_
 from specvi_benchmark.lines import all_bands, all_lines
 from specvi_benchmark.spectrum import BoolArray, FloatArray, Spectrum
 
-MEASURE_VERSION = 1
+MEASURE_VERSION = 2
 """Raised whenever the outcome of a test could change."""
 
 SHAMS = 200
@@ -36,6 +36,15 @@ APART_KMS = 1500.0
 NEAR_KMS, BESIDE_WIDTHS, STRONG_SIGMA = 700.0, 1.5, 6.0
 """No sham lies so near to a line or head of the lists, nor, where that one is as significant as this, within so many
 widths of the template more: a sham is a place where nothing is known to be."""
+
+PROMINENCE_SIGMA = 5.0
+"""A peak beside a higher one is of its own where the signal sinks by so much between them: more than noise makes it."""
+
+WINDOW_WIDTHS, SIDELOBE = 2.2, 2.0
+"""Within so many widths of a line, half the window of its fit, nothing opposite may be so many times as strong."""
+
+CLOSE_KMS = 3000.0
+"""Lines of a family that lie within so much of each other are asked for peaks of their own."""
 
 LEAST_SHAMS = 50
 """A template width counts where so many of the shams can be fitted with it."""
@@ -212,39 +221,80 @@ def _test(light: Light, shape: str, sign: int, places: Sequence[Place], redshift
     for (
         place
     ) in by_strength:  # wide templates of two lines peak between them: a narrower one may tell them apart
-        if p_sham[place] < P_FOUND and _is_own(light, shape, sign, at, int(widths[place])):
-            return _result(light, shape, sign, at, max(p_sham[place], p_noise), int(widths[place]))
+        scale = int(widths[place])
+        p = max(p_sham[place], _p_noise(light, shape, sign, here[[scale]], int(at.size), supported))
+        if p < P_FOUND and _is_own(light, shape, sign, at, scale):
+            return _result(light, shape, sign, at, p, scale)
     p = 1.0 if p_sham[best] < P_FOUND else max(p_sham[best], p_noise)
     return _result(light, shape, sign, at, p, int(widths[best]))
 
 
 def _is_own(light: Light, shape: str, sign: int, at: IntArray, scale: int) -> bool:
-    """Tell whether the signal at most of the places is a feature of its own there; of lines only a lone one is asked."""
-    if at.size > 1 and shape == "line":
+    """Tell whether the signal at most of the places is a feature of its own there.
+
+    Of lines a lone one is asked, or a family within reach of one neighbour's wings: [N II] on both sides of Hα.
+    """
+    if shape == "line" and np.ptp(at) * light.binned.bin_kms > CLOSE_KMS:
         return True
     peaks = [_peak(light, shape, sign, int(place), scale) for place in at]
-    return 2 * sum(peak is True for peak in peaks) > at.size and None not in peaks
+    peaking = sum(peak is True for peak in peaks)
+    most = 2 * peaking > at.size if shape == "step" else 2 * peaking >= at.size
+    return most and None not in peaks
 
 
 def _peak(light: Light, shape: str, sign: int, at: int, scale: int) -> bool | None:
-    """Tell whether the signal is strongest within the tolerance: a neighbour's flank is no feature of its own.
+    """Tell whether the signal has a peak within the tolerance: a neighbour's flank is no feature of its own.
 
-    The opposite must not be stronger there: beside an emission line its flanks look like absorption, and TiO 5167
-    lies 2 Å from C2 5165. None where a step goes the wrong way beyond doubt.
+    The opposite must not be stronger there, unless a line beside makes it: TiO 5167 lies 2 Å from C2 5165. None where a
+    step goes the wrong way beyond doubt.
     """
     values = light.maps(shape).significance[scale]
     signed = np.abs(values) if sign == 0 else sign * values
     reach = round(TOLERANCE_KMS[shape] / light.binned.bin_kms)
-    near = signed[max(0, at - reach) : at + reach + 1]
-    near = near[np.isfinite(near)]
-    if not near.size:
+    first = max(0, at - reach)
+    near = signed[first : at + reach + 1]
+    if not np.isfinite(near).any():
         return False
-    highest, lowest = near.max(), near.min()
+    highest, lowest = np.nanmax(near), np.nanmin(near)
+    top, bottom = first + int(np.nanargmax(near)), first + int(np.nanargmin(near))
     if sign and -lowest > highest:
-        wrong_way = shape == "step" and -lowest > max(STRONG_SIGMA, 2 * highest)
-        return None if wrong_way else False
-    around = signed[max(0, at - 2 * reach) : at + 2 * reach + 1]
-    return bool(np.nanmax(around) <= highest)
+        if shape == "step":
+            return None if -lowest > max(STRONG_SIGMA, 2 * highest) else False
+        if not _is_sidelobe(light, -sign, bottom, scale):
+            return False
+    if shape == "line" and (_is_sidelobe(light, sign, top, scale) or _is_flank(light, sign, at, top, scale)):
+        return False
+    return _stands_out(signed[max(0, at - 2 * reach) : top + 1][::-1]) and _stands_out(
+        signed[top : at + 2 * reach + 1]
+    )
+
+
+def _is_sidelobe(light: Light, sign: int, top: int, scale: int) -> bool:
+    """Tell whether a line of the other sign explains a peak: it tilts the continuum of the fit and makes absorption beside emission."""
+    if not sign:
+        return False
+    maps = light.maps("line")
+    signed = sign * maps.significance[scale]
+    window = round(WINDOW_WIDTHS * maps.width_kms[scale] / light.binned.bin_kms)
+    return bool(-np.nanmin(signed[max(0, top - window) : top + window + 1]) > SIDELOBE * signed[top])
+
+
+def _is_flank(light: Light, sign: int, at: int, top: int, scale: int) -> bool:
+    """Tell whether a template has a narrower and stronger line, farther than the tolerance from the place, on its flank."""
+    maps, bin_kms = light.maps("line"), light.binned.bin_kms
+    signed = np.abs(maps.significance) if sign == 0 else sign * maps.significance
+    reach, half = round(TOLERANCE_KMS["line"] / bin_kms), round(maps.width_kms[scale] / 2 / bin_kms)
+    offset = np.arange(signed.shape[1]) - at
+    narrower = np.where(np.isfinite(signed[:scale]), signed[:scale], -np.inf)
+    inside = narrower[:, np.abs(offset) <= reach].max(initial=signed[scale, top])
+    beside = narrower[:, (np.abs(offset) > reach) & (np.abs(offset) <= half)].max(initial=-np.inf)
+    return bool(beside > inside)
+
+
+def _stands_out(outward: FloatArray) -> bool:
+    """Tell whether, going outward from a peak, nothing is higher before the signal has sunk by much more than noise."""
+    higher = np.flatnonzero(outward > outward[0])
+    return not higher.size or bool(outward[0] - np.nanmin(outward[: higher[0]]) >= PROMINENCE_SIGMA)
 
 
 def _result(light: Light, shape: str, sign: int, at: IntArray, p: float, scale: int | None = None) -> Tested:

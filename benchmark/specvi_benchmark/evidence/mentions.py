@@ -85,7 +85,7 @@ _IN_QUASARS = {
 }  # fmt: skip
 
 _NUMBER = re.compile(
-    r"(?<![\d.,])(\d{4,5}(?:\.\d+)?)(?!\d)(?!\s*(?:km|K\b|σ|px|pixels|%|(?:Å\s*)?(?:-|–|to)\s*\d{4}))"
+    r"(?<![\d.])(?<!(?<!\d{4}),)(\d{4,5}(?:\.\d+)?)(?!\d)(?!\s*(?:km|K\b|σ|px|pixels|%|(?:Å\s*)?(?:-|–|to)\s*\d{4}))"
 )
 _NO_WAVELENGTH = re.compile(
     r"(?:FWHM|EW|width|\d\s*(?:-|–)|\bto|\bfrom|\bbetween|\bbelow|\babove|\bbeyond|\bredward of|(?<!just )\bblueward of)"

@@ -62,18 +62,21 @@ def share(hits: Sequence[bool], objects: Sequence[str]) -> Measure:
     """Return the share of hits with its 95 % interval; undefined without any.
 
     Claims of one object stand or fall together, so that objects are resampled; where fewer than ten are hits, or fewer
-    than ten are not, the interval is Jeffreys' for independent claims.
+    than ten are not, the interval is Jeffreys', for as many independent claims as have the variance that objects show.
     """
     n, k = len(hits), sum(hits)
     if n == 0:
         return Measure(value=None, low=None, high=None)
     rng = np.random.default_rng(0)
+    code = np.unique(list(objects), return_inverse=True)[1]
+    right = np.bincount(code, np.asarray(hits, dtype=np.float64))
+    total = np.bincount(code)
     if min(k, n - k) < THIN:
-        draws = rng.beta(k + 0.5, n - k + 0.5, RESAMPLES)
+        # The design effect: the variance of the share between objects over that of independent claims.
+        independent = k * (n - k) / n
+        effect = max(1.0, float(((right - k / n * total) ** 2).sum()) / independent) if independent else 1.0
+        draws = rng.beta(k / effect + 0.5, (n - k) / effect + 0.5, RESAMPLES)
     else:
-        code = np.unique(list(objects), return_inverse=True)[1]
-        right = np.bincount(code, np.asarray(hits, dtype=np.float64))
-        total = np.bincount(code)
         times = rng.multinomial(right.size, np.full(right.size, 1 / right.size), RESAMPLES)
         draws = (times @ right) / np.maximum(times @ total, 1)
     return measure(k / n, *interval(k / n, draws))

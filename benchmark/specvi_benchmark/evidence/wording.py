@@ -27,12 +27,13 @@ _NAMES = {
 
 
 def plain(text: str) -> str:
-    r"""Return a text without markup, tags and boxes: ``$H\alpha$`` becomes ``Hα``, ``C$_2$`` becomes ``C2``."""
+    r"""Return a text without markup, tags, boxes and contractions: ``$H\alpha$`` becomes ``Hα``, ``isn't`` ``is not``."""
     text = text.replace("₂", "2")
     for pattern, instead in _MARKUP:
         text = pattern.sub(instead, text)
     text = re.sub("⟨([a-zA-Z]+)⟩", lambda found: _NAMES[found[1]], text)
-    return unicodedata.normalize("NFKC", text).replace("’", "'")
+    text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    return re.sub(r"n't\b", " not", re.sub(r"\b([Cc]an)'t\b", r"\1not", text))
 
 
 _SENTENCE = re.compile(r"(?<=[?!])\s+|(?<!i\.e)(?<!e\.g)(?<!cf)(?<!approx)\.(?=\s|$)|[;\n]+")
@@ -73,10 +74,11 @@ EMISSION = re.compile(r"\bemi(?:ssion|tted|tting|t|ts)\b|\bemission-line\b|\bin 
 ABSORPTION = re.compile(r"\babsor(?:ption|bed|bing|bs)\b|\btroughs?\b", re.IGNORECASE)
 
 NEGATOR = re.compile(
-    r"""\b(?:no|not\ any|without|lack(?:s|ing)?|absence\ of|neither|nor|devoid\ of|free\ of|rather\ than
-    |instead\ of|nothing|hardly\ any|contains?\ no|missing(?=\s+(?!from)\w)
-    |(?:can\s?not|can't|do(?:es)?\ not|don't|doesn't|did\ not|didn't|could\ not|couldn't)
-      \ (?:see|detect|find|identify|show|discern|exhibit|display|have|recogni[sz]e)
+    r"""\b(?:no|none(?=\ of\ the\b)|not\ any|not\ a\ single|not\ one|without|lack(?:s|ing)?|absence\ of|neither|nor|devoid\ of|free\ of|rather\ than
+    |instead\ of|nothing|(?:hardly|scarcely|barely)\ any|contains?\ no|fail(?:s|ed)?\ to\ \w+|unable\ to\ \w+|zero
+    |missing(?=\s+(?!from)\w)
+    |(?:can\s?not|do(?:es)?\ not|did\ not|could\ not)
+      \ (?:make\ out|see|detect|find|identify|show|discern|exhibit|display|have|recogni[sz]e)
     |not(?=\s+(?:an?\s|the\s)?\s*$))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -84,12 +86,13 @@ NEGATOR = re.compile(
 
 DENIED = re.compile(
     r"""\b(?:absent|missing|lacking|undetected|undetectable|invisible|nowhere\ to\ be\ seen
-    |found\ nothing|negligible|no\ more\ than|nothing\ (?:is|was)\ (?:seen|found)|not\ there
+    |found\ nothing|negligible|no\ more\ than|none(?!\ of)|fail(?:s|ed)?\ to\ (?:appear|show)|nothing\ (?:is|was)\ (?:seen|found)|not\ there
     |(?:is|are|was|were|remains?)\ lacking|within\ the\ noise|consistent\ with\ (?:the\ )?noise
-    |(?:not|n't|never)\ (?:clearly\ |really\ |actually\ |obviously\ |rise\ )?
+    |shows?\ (?:only\ |just\ )?(?:a\ )?(?:flat|smooth|featureless)\ (?:continuum|spectrum)
+    |(?:not|never)\ (?:\w+ly\ )?
       (?:seen|detected|present|visible|apparent|evident|observed|found|in\ emission|in\ absorption|there|above|
-      discernible|identified|detectable|rise|noticeable|confirmed\ in)
-    |(?:can\s?not|can't|could\ not|couldn't)\ be\ (?:seen|made\ out|detected|found|identified|discerned|recogni[sz]ed)
+      discernible|identified|detectable|rise|appear(?!\ to)|noticeable|confirmed\ in)
+    |(?:can\s?not|could\ not)\ be\ (?:seen|made\ out|detected|found|identified|discerned|recogni[sz]ed)
     |(?:is|are)\ not$|:\ no$)\b|^no$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -98,14 +101,15 @@ DENIED = re.compile(
 DOUBT = re.compile(
     r"""\b(?:may|might|could|possibl[ey]|possibly|perhaps|maybe|probabl[ey]|likely|tentative(?:ly)?|hints?
     |marginal(?:ly)?|ambiguous|uncertain|unclear|not\ sure|not\ clear|hard\ to\ (?:tell|say)|hardly\ visible
-    |lost\ in\ the\ noise|(?:can\s?not|can't|could\ not)\ be\ (?:confirmed|excluded|ruled\ out)
-    |(?:weak|faint)\ or\ absent|too\ (?:weak|noisy|faint)|barely|if\ (?:present|any|at\ all)|suspect(?:ed)?|questionable|trace)\b""",
+    |lost\ in\ the\ noise|(?:can\s?not|could\ not)\ be\ (?:confirmed|excluded|ruled\ out)
+    |(?:weak|faint)\ or\ absent|too\ (?:weak|noisy|faint)|barely|if\ (?:present|any|at\ all)|suspect(?:ed)?|questionable|trace
+    |not\ (?:think|believe|convinced))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
 PRESENT = re.compile(
     r"""\b(?:present|visible|seen|see|sees|detect(?:ed|s)?|evident|prominent|strong(?:ly|er|est)?|weak(?:ly|er)?|clear(?:ly)?
-    |apparent|confirm(?:s|ed)?|shows?|exhibits?|displays?|has|have|found|find|reveals?|there\ (?:is|are)|obvious|deep|broad
+    |apparent|confirm(?:s|ed)?|shows?|exhibits?|displays?|has|have|found|find|reveals?|there\ (?:is|are)|obvious|appears?|emerges?|stands?|noticeable|discernible|recogni[sz]able|deep|broad
     |narrow|enhanced|conspicuous|unmistakable|dominates?|shapes?|forms?|coexist|flank|support|measured|note|wide|well\ developed
     |falls?|rises?|drops?|step|edge|dip|it\ is|yes|real|moderate(?:ly)?|develops?|sharp|identified|is|are|features?|bands?|lines?
     |heads?|bumps?|peaks?)\b""",
@@ -114,8 +118,8 @@ PRESENT = re.compile(
 """Words that state, where nothing denies or doubts."""
 
 ARTEFACT = re.compile(
-    r"""\bcosmic[- ]rays?|\b(?:night[- ])?sky[- ](?:subtraction|residual|residue|line|emission)|\bresidu(?:als?|es?)\b
-    |\btelluric|\bart[ei]facts?\b|\bspikes?\b|\bbad\ pixels?|\barms?\ (?:join|junction)|\b(?:join|junction)\ of\ the\ (?:two\ )?arms|\bcontaminat
+    r"""\bcosmic[- ]rays?|\b(?:night[- ])?sky[- ](?:\[O\ I\]\ )?(?:subtraction|residual|residue|line|emission)|\bresidu(?:als?|es?)\b
+    |\btelluric|\bart[ei]facts?\b|(?<!emission\ )\bspikes?\b|\bbad\ pixels?|\barms?\ (?:join|junction)|\b(?:join|junction)\ of\ the\ (?:two\ )?arms|\bcontaminat
     |\bnarrower\ than\ the\ instrument|\bblended\ with\ (?:interstellar|sky)|\bhot\ pixels?|\bfringing""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -154,7 +158,7 @@ UNSEEN = re.compile(
 
 PRONOUN = re.compile(r"\b(?:it|this|that|they|these|both|which|i\.e)\b", re.IGNORECASE)
 COMPARED = re.compile(
-    r"(?:(?<!rather )\bthan|\bbetween|\bcompar(?:ed|able)(?:\s\w+){0,3}\s(?:to|with)|\bas\s\w+\sas|\bnext\sto|\bratio\sto)\s(?:the\s)?$",
+    r"(?:(?<!rather )\bthan(?:\ (?:by|to|from|with|in|at))?|\bbetween|\bcompar(?:ed|able)(?:\s\w+){0,3}\s(?:to|with)|\bas\s\w+\sas|\bnext\sto|\bratio\sto)\s(?:the\s)?$",
     re.IGNORECASE,
 )
 """What stands before a feature that is only the measure of another."""
@@ -164,8 +168,18 @@ ASIDE = re.compile(
 )
 """Clauses that speak of something other than a feature."""
 
-BORDERED = re.compile(r"^\s*(?:\d{4}\s)?(?:giant|dwarf)\b", re.IGNORECASE)
-"""What stands after a feature that is only named as a criterion of luminosity."""
+BORDERED = re.compile(
+    r"^\s*(?:\d{4}\s)?(?:giant|dwarf)\b|^\s?/\s?\S.{0,12}\bratio\b|^\s(?:(?:flux|line|EW|strength|intensity)\s)?ratio\b",
+    re.IGNORECASE,
+)
+"""What stands after a feature that is only named as a criterion of luminosity, or in a ratio."""
+
+SUBJECTLESS = re.compile(
+    r"^(?:(?:and|but|is|are|was|were|it|this|that|they|these|here|there|still|however|clearly|completely|entirely"
+    r"|almost|yes|in fact|indeed|both|all|simply|also|seems|appears|to|be)\W+)*$",
+    re.IGNORECASE,
+)
+"""What may stand before a denial that is about the feature mentioned last: ``metals are absent`` is not."""
 
 LACKS_PART = re.compile(r"^(?:\slines?)?\slacks?\s(?!.*\b(?:emission|absorption)\b)", re.IGNORECASE)
 """What follows a feature of which only a part is denied: ``Na D lacks the broad wings``."""

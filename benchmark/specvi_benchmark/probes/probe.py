@@ -8,7 +8,7 @@ import numpy as np
 
 from specvi_benchmark.vetting import Question
 
-PROBE_VERSION = 1
+PROBE_VERSION = 2
 """Raised whenever a built-in probe changes a question in another way."""
 
 PLAIN = "plain"

@@ -13,7 +13,10 @@ from specvi_benchmark.vetting import Question
 Range = tuple[float, float]
 
 COVERED_SHARE = 0.5
-"""A stretch counts where good pixels reach over at least so much of it."""
+"""A stretch counts where the range of the data reaches over at least so much of it."""
+
+LEAST_CONTROL = 0.7
+"""The control is as wide as what is decisive; where the data end too soon for that, at least to this share."""
 
 
 class Stretch(StrictModel):
@@ -48,7 +51,9 @@ def seen_stretches(question: Question) -> tuple[tuple[Range, ...], tuple[Range, 
 
     Returns
     -------
-    None where no decisive stretch or no control lies within the data, or where a quasar has no redshift.
+    Control stretches together are no wider than the decisive ones: where more of them lies within the data, all are
+    narrowed by one factor. None where no decisive stretch lies within the data, or too little of a control, or where a
+    quasar has no redshift.
     """
     stretch = 1 + choose_shift(question.redshift, question.task.frame).redshift
     if question.task.frame == "observed":
@@ -61,7 +66,23 @@ def seen_stretches(question: Question) -> tuple[tuple[Range, ...], tuple[Range, 
         tuple(found for one in stretches if (found := _within(one, stretch, low, high)))
         for stretches in (hidden.decisive, hidden.control)
     )
-    return (decisive, control) if decisive and control else None
+    share = _width(control, low, high) / wanted if (wanted := _width(decisive, low, high)) else 0.0
+    return (decisive, _narrowed(control, share, low, high)) if share >= LEAST_CONTROL else None
+
+
+def _width(stretches: tuple[Range, ...], low_AA: float, high_AA: float) -> float:
+    """Return how much of the data some stretches take; none overlaps another."""
+    return sum(min(last, high_AA) - max(first, low_AA) for first, last in stretches)
+
+
+def _narrowed(stretches: tuple[Range, ...], by: float, low_AA: float, high_AA: float) -> tuple[Range, ...]:
+    """Return what lies within the data of each, about its middle divided by a factor above 1."""
+    inside = ((max(first, low_AA), min(last, high_AA)) for first, last in stretches)
+    factor = max(1.0, by)
+    return tuple(
+        ((first + last - (last - first) / factor) / 2, (first + last + (last - first) / factor) / 2)
+        for first, last in inside
+    )
 
 
 def _within(one: Stretch, stretch: float, low_AA: float, high_AA: float) -> Range | None:

@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel, canonical_json, read_lines, refuse_newer
-from specvi_benchmark.rubric.families import CODE
+from specvi_benchmark.rubric.families import CODE, families
 from specvi_benchmark.traces import TraceRecord
 
 SCHEMA_VERSION: Literal[1] = 1
@@ -78,10 +78,10 @@ def same_family(rater: Rater, *rated: Rated) -> bool | None:
     """Return whether a judge and a system it rates are of one family; None where that is not known."""
     if rater.kind == "person":
         return False
-    families = [one.family for one in rated if one.family != CODE]
-    if rater.family is not None and rater.family in families:
+    models = [one.family for one in rated if one.family != CODE]
+    if any(families(rater.family) & families(family) for family in models):
         return True
-    return None if families and (rater.family is None or None in families) else False
+    return None if models and (rater.family is None or None in models) else False
 
 
 def trace_sha256(trace: TraceRecord) -> str:
@@ -91,6 +91,9 @@ def trace_sha256(trace: TraceRecord) -> str:
 
 def read_ratings(path: Path) -> tuple[Entry, ...]:
     """Read a file of ratings; of several by one rater on the same thing the last counts.
+
+    Whether a judge rated its own family is worked out again from the families named: a line that says nothing of it, or
+    no, does not hide it.
 
     Raises
     ------
@@ -115,7 +118,7 @@ def keys_of(entry: Entry) -> tuple[str, ...]:
 
 def _checked(value: object, where: str) -> Entry:
     try:
-        return _ENTRY.validate_python(value)
+        entry = _ENTRY.validate_python(value)
     except ValidationError as error:
         raise UserError(
             "not a rating",
@@ -123,6 +126,10 @@ def _checked(value: object, where: str) -> Entry:
             got="; ".join(_faults(error)),
             fix="`specvi rubric sheet` writes lines to fill in",
         ) from None
+    rated = (entry.of,) if isinstance(entry, Rating) else (entry.first, entry.second)
+    told = (entry.own_family, same_family(entry.rater, *rated))
+    own_family = True if True in told else None if None in told else False
+    return entry.model_copy(update={"own_family": own_family})
 
 
 def _faults(error: ValidationError) -> Iterator[str]:
