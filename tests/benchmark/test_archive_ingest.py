@@ -5,12 +5,14 @@ import fcntl
 import gzip
 import hashlib
 import json
+import os
 import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,6 +146,65 @@ def test_a_list_names_files_by_paths_relative_to_its_folder(survey, tmp_path):
     with pytest.raises(UserError) as caught:
         list(list_files(listed))
     assert caught.value.where.endswith("chosen.lst, line 2")
+
+
+def test_links_that_lead_nowhere_or_in_circles_are_told_and_stop_nothing(survey, tmp_path):
+    (survey / "itself").symlink_to("itself")
+    (survey / "round").symlink_to(".")
+    (survey / "gone").symlink_to("nothing-here")
+    (survey / "same.fits").symlink_to("old.fits")
+    os.mkfifo(survey / "pipe")
+    done = ingest([survey], tmp_path / "archive")
+    assert done.spectra == 6 + 1 + 1 + 5
+    assert done.repeated == 1  # the file behind a link is read
+    told = {Path(file).name: reasons[0] for file, reasons in refusals(tmp_path / "archive").items()}
+    assert "symbolic links" in told["itself"]
+    assert "folder" in told["round"]
+    assert told["gone"] == "no such file"
+    assert "pipe" in told["pipe"]
+    assert ingest([survey], tmp_path / "archive").files == 0
+
+
+def test_a_file_that_goes_while_a_folder_is_walked_is_passed_over(survey, tmp_path):
+    found = list_files(survey)
+    next(found)
+    (survey / "spec-0001.fits").unlink()
+    assert "spec-0001.fits" not in {Path(file.file).name for file in found}
+
+
+def test_names_of_any_bytes_enter_once(tmp_path):
+    folder = tmp_path / "with blank\nand line, ü"
+    folder.mkdir()
+    lamost(folder / os.fsdecode(b"spec\xff.fits"), 5)
+    lamost(folder / 'a "b"; c\nd.fits', 6)
+    (folder / os.fsdecode(b"notes\xfe")).write_text("no spectrum")
+    plain = 3000.0 + np.arange(200)
+    text = "\n".join(f"{one} {flux}" for one, flux in zip(plain, np.sin(plain) + 2, strict=True))
+    (folder / os.fsdecode(b"sky\xfc.txt")).write_text(f"# wavelength flux\n{text}\n")
+    done = ingest([folder], tmp_path / "archive", medium="vacuum")
+    assert (done.spectra, sum(done.refused.values())) == (3, 1)
+    with (tmp_path / "archive/refused.csv").open(newline="", encoding="utf-8") as stream:
+        assert [Path(row[0]).name for row in csv.reader(stream)][1:] == ["notes\\xfe"]
+    store = Store.open(tmp_path / "archive")
+    assert store.get("file:sky\\xfc.txt:0").name == "sky\\xfc.txt"
+    assert ingest([folder], tmp_path / "archive").files == 0
+
+
+def test_unfinished_files_of_a_screening_are_its_own(survey, tmp_path):
+    ingest([survey], tmp_path / "archive")
+    running = tmp_path / "archive/screened/.abc.parquet.x.tmp"
+    running.parent.mkdir()
+    running.write_bytes(b"half")
+    killed = tmp_path / "archive/shards/.x.parquet.y.tmp"
+    killed.write_bytes(b"half")
+    ingest([survey], tmp_path / "archive")
+    assert running.exists()
+    assert not killed.exists()
+
+
+def test_a_list_of_another_system_is_read(survey, tmp_path):
+    (survey / "list.txt").write_bytes("\ufeffold.fits\r\n\r\nold.fits\r\n".encode())
+    assert ingest([survey / "list.txt"], tmp_path / "archive").spectra == 1
 
 
 def test_refused_files_are_tried_again_when_asked(survey, tmp_path):

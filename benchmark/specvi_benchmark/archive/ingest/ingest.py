@@ -239,14 +239,18 @@ def _rewrite(archive: Path, draft: Draft, keep: list[int], ids: list[str]) -> No
 
 
 def _sweep(store: Store) -> None:
-    """Remove what a killed run left behind: unfinished files, and shards of steps that were not committed."""
+    """Remove what a killed run left behind: unfinished files, and shards of steps that were not committed.
+
+    A screening that runs at the same time keeps its own unfinished files.
+    """
     committed = {shard.file for shard in store.shards}
     for folder in (store.folder / "shards", *(store.folder / "labels").glob("*")):
         for path in folder.glob("*.parquet"):
             if path.name not in committed:
                 path.unlink()
-    for path in store.folder.rglob(".*.tmp"):
-        path.unlink()
+    for pattern in (".*.tmp", "shards/.*.tmp", "blocks/.*.tmp", "labels/*/.*.tmp"):
+        for path in store.folder.glob(pattern):
+            path.unlink()
 
 
 def _known_files(archive: Path, *, again: bool) -> Seen:
@@ -262,7 +266,7 @@ def _known_files(archive: Path, *, again: bool) -> Seen:
 def _unknown(files: Iterable[Found], known: Seen, report: IngestReport) -> Iterator[Found]:
     """Yield the files that no earlier step and nothing before in this run has looked at."""
     for file in files:
-        mark = _mark(file)
+        mark = _mark(file.named)
         if mark in known:
             report.known += 1
         else:
@@ -299,7 +303,7 @@ def _write_refused(archive: Path) -> None:
     for file, reasons in refusals(archive).items():
         rows.writerows((file, reason) for reason in reasons)
     with atomic_path(archive / REFUSED) as temporary:
-        temporary.write_bytes(text.getvalue().encode("utf-8", "surrogateescape"))
+        temporary.write_text(text.getvalue(), encoding="utf-8")
 
 
 @contextmanager
