@@ -221,6 +221,59 @@ def test_labels_of_a_table_reach_every_visit_of_an_object(archive, tmp_path):
     assert len(groups) == len({name for found in groups.values() for name in found})
 
 
+def test_new_labels_of_a_name_are_seen_at_once(archive, tmp_path):
+    one, other = StoredArchive.open(archive).ids().to_pylist()[:2]
+    for labelled in (one, other):
+        label_archive(archive, "again", "a test", read_known(known_by(tmp_path / "t.csv", **{labelled: "x"})))
+        opened = StoredArchive.open(archive, labels="again")
+        got = [record.known_as for record in opened.read([Key(0, 0), Key(0, 1)])]
+        assert got == [{"x"} if id_ == labelled else set() for id_ in (one, other)]
+
+
+def test_a_killed_labelling_leaves_no_mixture(archive, tmp_path, monkeypatch):
+    known = read_known(known_by(tmp_path / "t.csv", **{"lamost:x": "cv"}))
+    label_archive(archive, "mixed", "a test", known)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("specvi_benchmark.archive.labelling.write_labels", killed)
+        with pytest.raises(KeyboardInterrupt):
+            label_archive(archive, "mixed", "a test", known)
+    with pytest.raises(UserError, match="no such set of labels"):
+        StoredArchive.open(archive, labels="mixed")
+    label_archive(archive, "mixed", "a test", known)
+    assert StoredArchive.open(archive, labels="mixed").classes == frozenset()
+
+
+def test_gaia_ids_of_labels_keep_every_digit_or_are_refused(tmp_path):
+    table = tmp_path / "t.csv"
+    head = "id,known_as,gaia_id\n"
+    for wrong in ("4.29580672012345e+18", "4295806720123456789.0", "HD 1"):
+        table.write_text(f"{head}a,cv,{wrong}\nb,cv,\n")
+        with pytest.raises(UserError, match="no Gaia id"):
+            read_known(table)
+    # What surveys write for "none" is none: else all such stars would be one object.
+    table.write_text(f"{head}a,cv,-9999\nb,cv,0\nc,cv,\nd,cv,4295806720123456789\n")
+    assert [one.gaia_id for one in read_known(table).values()] == [None, None, None, 4295806720123456789]
+    table.write_text(f"{head}a,cv,Gaia DR3 4295806720123456789\n")
+    assert read_known(table)["a"].gaia_id == 4295806720123456789
+
+
+def test_evidence_of_two_catalogues_stands_side_by_side(tmp_path):
+    table = tmp_path / "t.csv"
+    rows = [f'a,{name},"{{""catalogue"": ""{name}"", ""of"": ""cv""}}"' for name in ("X", "Y", "Y", "Z")]
+    table.write_text("\n".join(["id,known_as,evidence", *rows, 'b,cv,"{""snr"": NaN}"', ""]))
+    known = read_known(table)
+    assert known["a"].evidence == {"catalogue": ["X", "Y", "Z"], "of": "cv"}
+    assert known["a"].known_as == {"X", "Y", "Z"}
+    assert known["b"].evidence == {"note": '{"snr": NaN}'}  # no JSON, so text
+    table.write_text("id,known_as\n,cv\n")
+    with pytest.raises(UserError, match="a row without id"):
+        read_known(table)
+
+
 def test_objects_by_gaia_id_then_position():
     arcsec = 1 / 3600
     ra = np.array([10.0, 10.0 + 2 * arcsec, 10.0, 50.0, 50.0, np.nan, np.nan, 359.9999, 0.0001])
