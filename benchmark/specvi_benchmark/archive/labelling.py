@@ -1,7 +1,7 @@
 """Labels of a catalogue brought to an archive: every shard gets its labels, every spectrum its object."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -153,9 +153,22 @@ def read_known(path: Path) -> dict[str, Known]:
                 "a row without id", where=f"{path}, row {number}", fix="remove it or name its spectrum"
             )
         one = _known(row, gaia[number - 1] or None, f"{path}, row {number}")
-        other = found.get(row["id"])
-        found[row["id"]] = one if other is None else _both(other, one)
+        _add(found, row["id"], one)
     return found
+
+
+def together(tables: Iterable[Mapping[str, Known]]) -> dict[str, Known]:
+    """Return what several tables say: of one spectrum, the classes and the evidence of all."""
+    found: dict[str, Known] = {}
+    for table in tables:
+        for id_, one in table.items():
+            _add(found, id_, one)
+    return found
+
+
+def _add(found: dict[str, Known], id_: str, one: Known) -> None:
+    other = found.get(id_)
+    found[id_] = one if other is None else _both(other, one)
 
 
 def _gaia_ids(table: pa.Table, path: Path) -> list[int]:

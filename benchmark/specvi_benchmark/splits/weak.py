@@ -96,7 +96,7 @@ def train_weak(
                 where=where,
                 expected=f"at least {LEAST_POSITIVES} positives and as many others outside each fold",
                 got=least,
-                fix="a larger archive, wider patterns of positives, or fewer folds",
+                fix="a larger archive, wider patterns of positives, or more folds (each learns from what is outside it)",
             )
         data = lightgbm.Dataset(features[rows], label=member[rows].astype(np.float64))
         boosters.append(lightgbm.train(_parameters(settings, seed), data, num_boost_round=settings.trees))
