@@ -88,6 +88,33 @@ def test_spectra_are_found_by_id_as_their_file_gives_them(survey, tmp_path):
         store.get("lamost:DR10:1")
 
 
+def test_spectra_by_place_are_those_read_in_order(tmp_path):
+    """Over the borders of row groups and shards, of one length and of many, wherever one begins."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    desi_spectra(folder / "coadd.fits", targets=230)
+    sdss_spec(folder / "spec.fits")
+    for number in range(3):
+        lamost(folder / f"{number}.fits", 10 + number, write=lamost_array if number else lamost_coadd)
+    ingest([folder], tmp_path / "archive")
+    store = Store.open(tmp_path / "archive")
+    whole = {
+        (number, row): spectrum
+        for number in range(len(store.shards))
+        for row, spectrum in enumerate(store.read_shard(number))
+    }
+    assert len(whole) == 234
+    ids = [id_ for shard in store.ids() for id_ in shard]
+    asked = random.Random(4).sample(sorted(whole), 60)
+    asked += [*asked[:5], (0, 0), (0, 0)]
+    for place, spectrum in zip(asked, store.read(asked), strict=True):
+        by_id = store.get(ids[sorted(whole).index(place)])
+        for array in ("wavelength_AA", "flux", "ivar", "mask"):
+            np.testing.assert_array_equal(getattr(spectrum, array), getattr(whole[place], array))
+            np.testing.assert_array_equal(getattr(by_id, array), getattr(whole[place], array))
+        assert spectrum.survey_id == whole[place].survey_id
+
+
 def test_a_second_run_opens_nothing_and_changes_nothing(survey, tmp_path, monkeypatch):
     ingest([survey], tmp_path / "archive")
     before = content(tmp_path / "archive")

@@ -7,10 +7,14 @@ import subprocess
 import sys
 import time
 
+import astropy.units as u
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from astropy.coordinates import SkyCoord
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from specvi_benchmark.archive.ingest.simulated import ingest_simulated
 from specvi_benchmark.archive.labelling import label_archive, read_known, write_list
@@ -288,6 +292,41 @@ def test_objects_by_gaia_id_then_position():
     assert found.ids[7:] == ["gaia-1", "gaia-2"]  # 0.7″ apart, and two stars all the same
     across = group_objects(["a", "b"], np.array([359.9999, 0.0001]), np.zeros(2), [None, None])
     assert across.ids[0] == across.ids[1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), pole=st.sampled_from([-90.0, 90.0, 0.0, 89.9, -45.0]))
+def test_objects_are_those_of_every_pair_compared(seed, pole):
+    """At the poles and across 0h, by astropy's separations and links counted one by one."""
+    rng = np.random.default_rng(seed)
+    number = 14
+    centre = SkyCoord(0 * u.deg, pole * u.deg)
+    places = centre.directional_offset_by(
+        rng.uniform(0, 360, number) * u.deg, rng.uniform(0, 12, number) * u.arcsec
+    )
+    gaia = [int(value) or None for value in rng.integers(0, 4, number)]
+    found = group_objects([f"id{n}" for n in range(number)], places.ra.deg, places.dec.deg, gaia)
+    apart = places[:, None].separation(places[None, :]).arcsec
+    if np.abs(apart - 3).min() < 1e-4:
+        return
+    group = list(range(number))
+    for _ in range(number):
+        for one in range(number):
+            for other in range(number):
+                strangers = gaia[one] and gaia[other] and gaia[one] != gaia[other]
+                if (gaia[one] and gaia[one] == gaia[other]) or (apart[one, other] <= 3 and not strangers):
+                    group[one] = group[other] = min(group[one], group[other])
+    for one in range(number):
+        if gaia[one]:
+            assert found.ids[one] == f"gaia-{gaia[one]}"
+            continue
+        nearby = [other for other in range(number) if group[other] == group[one]]
+        named = next((other for other in nearby if gaia[other]), None)
+        if named is not None:
+            assert found.ids[one] == f"gaia-{gaia[named]}"
+        else:
+            assert {found.ids[other] for other in nearby} == {found.ids[one]}
+            assert found.ids[one].startswith("position-")
 
 
 def test_the_list_of_an_archive_is_a_catalogue_that_can_be_matched(archive, tmp_path):
