@@ -22,6 +22,7 @@ from specvi_benchmark.archive.ingest import ingest
 from specvi_benchmark.archive.ingest.ingest import refusals
 from specvi_benchmark.archive.ingest.listing import Found, list_files, steps
 from specvi_benchmark.archive.ingest.seen import Seen
+from specvi_benchmark.archive.labelling import label_archive
 from specvi_benchmark.archive.store import Store
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
@@ -266,6 +267,8 @@ def test_only_one_process_ingests(survey, tmp_path):
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(UserError, match="another process is ingesting"):
             ingest([survey], archive)
+        with pytest.raises(UserError, match="or labelling it"):
+            label_archive(archive, "classes", "a test", {})
 
 
 def test_steps_are_bounded_in_files_and_bytes():

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from specvi_benchmark.archive.catalogue.values import whole_numbers
 from specvi_benchmark.archive.labels import Label, LabelSet, remove_set, write_labels, write_set
 from specvi_benchmark.archive.objects import group_objects
-from specvi_benchmark.archive.store import Store
+from specvi_benchmark.archive.store import Store, only_writer
 from specvi_benchmark.archive.store.shard import read_columns
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import atomic_path
@@ -73,7 +73,18 @@ def label_archive(archive: Path, name: str, label_source: str, known: Mapping[st
     ----------
     known
         By id in the archive.
+
+    Raises
+    ------
+    UserError
+        There is no such archive, or another process is ingesting into it.
     """
+    Store.open(archive)
+    with only_writer(archive):
+        return _label_archive(archive, name, label_source, known)
+
+
+def _label_archive(archive: Path, name: str, label_source: str, known: Mapping[str, Known]) -> LabelReport:
     store = Store.open(archive)
     tables = [
         read_columns(store.path(shard), ["id", "ra_deg", "dec_deg", "gaia_id"]) for shard in store.shards

@@ -1,6 +1,7 @@
 """Fetch spectra and catalogues from survey archives, and match catalogues."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -258,7 +259,7 @@ def _print_summary(summary: "Summary", asked: "Asked", scheme: "Scheme", out: Pa
     if summary.stopped:
         lines.append(f"Stopped: {summary.stopped}. Run the same command again later")
     lines.append(f"Wrote {folder} (log: {folder / 'fetch.jsonl'}). Acknowledge the survey: {scheme.thanks}")
-    lines.append(f"Next: specvi archive ingest {folder / 'spectra'} --into archive")
+    lines.append(f"Next: specvi archive ingest {shlex.quote(str(folder / 'spectra'))} --into archive")
     _say(lines)
 
 
