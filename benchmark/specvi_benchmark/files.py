@@ -124,6 +124,11 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def path_text(path: str | Path) -> str:
+    r"""Return a path as text that can be written: bytes of a name that are no UTF-8 stand as ``\xff``."""
+    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def read_bytes(path: Path) -> bytes:
     """Read a file, or say in one message why it can't be read."""
     try:

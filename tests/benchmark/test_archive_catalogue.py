@@ -279,6 +279,31 @@ def test_a_missing_column_is_told(tmp_path):
         read_catalogue(path).ids("obsid")
 
 
+@pytest.mark.parametrize("form", ["fits", "votable", "ecsv", "vizier", "csv"])
+def test_right_ascensions_in_hours_are_hours(form, tmp_path):
+    """12.5 h are 187.5°, and a bracket with an equinox is no unit."""
+    path = tmp_path / "hours"
+    if form == "csv":
+        path.write_text("obsid,ra [h],dec (J2000)\n7,12.5,3\n")
+    elif form == "vizier":
+        path.write_text("#VizieR\n\nra\tdec\nh\tdeg\n---\t---\n12.5\t3\n")
+    else:
+        unit = u.h if form == "fits" else u.hourangle
+        table = Table({"obsid": [7], "ra": [12.5] * unit, "dec": [3.0] * u.deg})
+        table.write(path, format={"ecsv": "ascii.ecsv"}.get(form, form))
+    for roles in (None, ("ra", "dec")):
+        ra, dec = read_catalogue(path, roles).positions()
+        assert (ra.tolist(), dec.tolist()) == ([187.5], [3.0])
+
+
+def test_a_sexagesimal_column_beside_a_decimal_one(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text("ra,dec\n12:30:00,3.5\n00:00:04,-1\n")
+    ra, dec = read_catalogue(path).positions()
+    np.testing.assert_allclose(ra, [187.5, 1 / 60])
+    assert dec.tolist() == [3.5, -1.0]
+
+
 REAL = {
     "CV-PS1dr1.csv": ("comma", 1283, 1283, 0),
     "DR7lamost-True-PN-duplicate.ecsv": ("ecsv", 28, 28, 28),

@@ -77,6 +77,34 @@ def test_of_two_objects_in_the_radius_the_nearer_is_taken_and_told():
     assert report(found, wanted, known).ambiguous == 1
 
 
+def test_partners_at_two_places_without_gaia_ids_are_told():
+    """2.4″ apart they may be two stars; visits of one star are pointed by one catalogue; equal Gaia ids decide."""
+    arcsec = 1 / 3600
+    wanted = catalogue(ra=[100.0, 200.0, 300.0], dec=[0.0] * 3)
+    places = {
+        "ra": [100.0 - 1.2 * arcsec, 100.0 + 1.2 * arcsec, 200.0, 200.0 + 0.5 * arcsec, 300.0, 300.0],
+        "dec": [0.0, 0.0, 0.0, 0.0, 0.0, 2 * arcsec],
+    }
+    for gaia, expected in ((None, (0, 2)), ([None, None, None, None, 7, 7], (0,))):
+        known = catalogue(**places, **({} if gaia is None else {"gaia_source_id": gaia}))
+        found = match(wanted, known)
+        assert len(found.rows) == 6
+        assert found.spread == expected
+        (told,) = [line for line in report(found, wanted, known).sentences() if "apart" in line]
+        assert told.startswith(f"{len(expected)} rows")
+
+
+def test_right_ascensions_that_look_like_hours_are_asked_about():
+    ra = np.linspace(0.1, 23.9, 30)
+    known = catalogue(ra=ra * 15, dec=np.zeros(30))
+    (told,) = report(
+        match(catalogue(ra=ra, dec=np.zeros(30)), known), catalogue(ra=ra, dec=ra), known
+    ).remarks
+    assert "hours?" in told
+    degrees = catalogue(ra=ra * 15, dec=np.zeros(30))
+    assert report(match(degrees, known), degrees, known).remarks == ()
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

@@ -1,5 +1,6 @@
 """Fetching through a local server that speaks the surveys' address schemes and misbehaves."""
 
+import email.utils
 import gzip
 import hashlib
 import importlib.util
@@ -7,13 +8,15 @@ import json
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from astropy.io import fits
 
-from specvi_benchmark.archive.fetch import Politeness, estimate, fetch, get_scheme
+from specvi_benchmark.archive.fetch import Asked, Politeness, estimate, fetch, get_scheme
 from specvi_benchmark.archive.fetch.asked import Cone, ask
+from specvi_benchmark.archive.fetch.client import asked_to_wait_s
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.surveys import read_spectra
 from specvi_benchmark.surveys.sample_files import desi_spectra, lamost_coadd, sdss_spec
@@ -173,6 +176,108 @@ def test_it_begins_anew_where_the_rest_cannot_be_trusted(server, lamost_files, t
     assert ("Range" in server.requests[1][2]) == (obstacle == "changed")
 
 
+def test_a_rest_that_the_server_does_not_have_is_not_asked_for_again(server, lamost_files, tmp_path):
+    """A server without If-Range answers 416 for ever where its file has become shorter than what had come."""
+    serve_lamost(server, lamost_files)
+    obsid = next(iter(lamost_files))
+    server.faults[api(obsid)] = ["cut", "416"]
+    assert get(server, tmp_path, [obsid]).done == 1
+    assert ["Range" in headers for _, _, headers in server.requests] == [False, True, False]
+    assert kept(tmp_path, obsid).read_bytes() == lamost_files[obsid]
+
+
+def test_a_file_that_does_not_say_whose_it_is_is_told(server, lamost_files, tmp_path):
+    """LAMOST's first releases state no usable id."""
+    obsid = next(iter(lamost_files))
+    path = tmp_path / "plain.fits"
+    path.write_bytes(gzip.decompress(lamost_files[obsid]))
+    for value in (None, -28762):
+        with fits.open(path, mode="update") as hdus:
+            hdus[0].header.pop("OBSID", None)
+            if value is not None:
+                hdus[0].header["OBSID"] = value
+        server.files[api(obsid)] = gzip.compress(path.read_bytes())
+        summary = get(server, tmp_path / str(value), [obsid])
+        assert (summary.done, summary.notes) == (1, {obsid: "the file does not say whose it is"})
+
+
+def test_a_list_that_names_a_file_twice_asks_once(server, lamost_files, tmp_path):
+    serve_lamost(server, lamost_files)
+    here, absent, refused = *list(lamost_files)[:1], "353301009", "353301010"
+    server.faults[api(refused)] = ["403"]
+    one_by_one = Politeness(1000, 1, attempts=1)
+    summary = get(server, tmp_path, [here, absent, refused] * 3, one_by_one)
+    assert (summary.done, summary.absent, summary.failed) == (1, 1, 1)
+    assert [server.count(api(obsid)) for obsid in (here, absent, refused)] == [1, 1, 1]
+
+
+def test_what_a_mirror_lacks_the_survey_may_have(server, lamost_files, tmp_path):
+    obsid = next(iter(lamost_files))
+    assert get(server, tmp_path, [obsid]).absent == 1
+    with server_class()() as other:
+        serve_lamost(other, lamost_files)
+        assert get(other, tmp_path, [obsid]).done == 1
+
+
+def test_an_absent_run_says_nothing_about_another(server, tmp_path):
+    sdss_spec(tmp_path / "made.fits")
+    header = fits.getheader(tmp_path / "made.fits")
+    plate, mjd, fibre = (header[name] for name in ("PLATEID", "MJD", "FIBERID"))
+    name = f"spec-{plate:04d}-{mjd}-{fibre:04d}.fits"
+    server.files[f"/sas/dr17/sdss/spectro/redux/26/spectra/lite/{plate:04d}/{name}"] = (
+        tmp_path / "made.fits"
+    ).read_bytes()
+    assert get(server, tmp_path, [f"104:{plate}-{mjd}-{fibre}"], survey="sdss").absent == 1
+    assert get(server, tmp_path, [f"26:{plate}-{mjd}-{fibre}"], survey="sdss").done == 1
+
+
+def test_a_service_that_is_gone_is_a_failure_and_no_missing_spectrum(server, tmp_path):
+    uuid = "0123456a-0000-0000-0000-000000000000"
+    summary = get(server, tmp_path, [uuid], survey="sparcl")
+    assert (summary.absent, summary.failed) == (0, 1)
+    assert "404" in next(iter(summary.reasons.values()))
+
+
+def test_searches_wait_as_long_as_the_server_asks(server, tmp_path):
+    scheme = get_scheme("lamost", None, server.address)
+    path = "/openapi/dr10/v2.0/lrs/voservice/conesearch"
+    server.faults[f"{path}?ra=1.0&dec=1.0&sr=1.0"] = ["429 1"]
+    table = "<VOTABLE version='1.4'><RESOURCE><TABLE><FIELD name='obsid' datatype='long'/>"
+    table += "<DATA><TABLEDATA></TABLEDATA></DATA></TABLE></RESOURCE></VOTABLE>"
+    server.answers[path] = lambda *_: table.encode()
+    assert fetch(scheme, ask(scheme, cone=Cone(1.0, 1.0, 1.0)), tmp_path, FAST).seen == 0
+    assert server.times[1] - server.times[0] >= 1
+    server.always = "503 9000"
+    with pytest.raises(UserError, match="cone search is not answered"):
+        fetch(scheme, ask(scheme, cone=Cone(1.0, 1.0, 1.0)), tmp_path, FAST)
+    assert len(server.times) == 3
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7),
+        (" 0 ", 0),
+        (email.utils.formatdate(time.time() + 3600, usegmt=True), 3600),
+        (email.utils.formatdate(time.time() + 3600), 3600),  # -0000: no zone is told
+        (email.utils.formatdate(0, usegmt=True), 0),
+        ("soon", None),
+        ("²", None),
+        ("", None),
+        ("-5", None),
+    ],
+)
+def test_retry_after_gives_seconds_or_a_date(header, seconds, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    try:
+        found = asked_to_wait_s(SimpleNamespace(headers={"Retry-After": header}))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert found == (None if seconds is None else pytest.approx(seconds, abs=120))
+
+
 def test_a_connection_without_bytes_is_given_up(server, lamost_files, tmp_path):
     serve_lamost(server, lamost_files)
     obsid = next(iter(lamost_files))
@@ -292,6 +397,28 @@ def test_the_token_opens_a_release_and_is_written_nowhere(server, lamost_files, 
     assert "s3cret" not in str(reasons) + "".join(capfd.readouterr())
 
 
+def test_a_token_of_any_letters_is_told_nowhere(server, tmp_path, monkeypatch, capfd):
+    """In an address it is written in another way, and the library's messages hold addresses."""
+    monkeypatch.setenv("SPECVI_LAMOST_TOKEN", "s3cret+a/b==")
+    server.always = f"to {server.address}/round?token=s3cret%2Ba/b%3D%3D&x=1"
+    reasons = get(server, tmp_path, ["353301078"], Politeness(1000, 1, attempts=1)).reasons
+    assert "token=***" in reasons["353301078"]
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert "s3cret" not in written.decode() + str(reasons) + "".join(capfd.readouterr())
+
+
+def test_a_redirect_to_another_host_takes_no_token_along(server, lamost_files, tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECVI_LAMOST_TOKEN", "s3cret-token")
+    obsid = next(iter(lamost_files))
+    with server_class()() as other:
+        other.files["/files/it.fits.gz"] = lamost_files[obsid]
+        server.faults[api(obsid)] = [f"to {other.address.replace('127.0.0.1', 'localhost')}/files/it.fits.gz"]
+        assert get(server, tmp_path, [obsid]).done == 1
+        ((_, _, headers),) = other.requests
+        assert headers["path as sent"] == "/files/it.fits.gz"
+        assert "s3cret" not in str(headers)
+
+
 def test_the_token_goes_to_the_survey_only(server, monkeypatch):
     from specvi_benchmark.archive.fetch.client import Client
 
@@ -323,11 +450,31 @@ def test_a_catalogue_is_fetched_and_its_gzip_checked(server, tmp_path):
     server.files[path] = content
     server.faults[path] = ["flip", "cut without length"]
     item = scheme.catalogue("LRS_cv")
-    from specvi_benchmark.archive.fetch import Asked
-
     assert fetch(scheme, Asked(()), tmp_path, FAST, catalogues=[item]).done == 1
     assert (tmp_path / "lamost/dr10_v2.0/catalogues/dr10_v2.0_LRS_cv.csv.gz").read_bytes() == content
     assert server.count(path) == 3
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"obsid|ra|dec\n101001|332.2|-2.0\n",  # its name says gzip
+        b'{"error": "no such release"}',
+        gzip.compress(b"\xef\xbb\xbf<html><body>Please sign in</body></html>"),
+        gzip.compress(b'{"error": "no such release"}'),
+        gzip.compress(b"<?xml version='1.0'?><error/>"),
+        gzip.compress(b""),
+        gzip.compress(gzip.compress(b"obsid|ra|dec\n101001|332.2|-2.0\n")),
+        gzip.compress(b"SIMPLE  =                    T"),
+    ],
+)
+def test_what_is_no_table_does_not_enter_as_a_catalogue(server, tmp_path, content):
+    scheme = get_scheme("lamost", "dr10/v2.0", server.address)
+    server.files["/dr10/v2.0/catdl?name=dr10_v2.0_LRS_cv.csv.gz"] = content
+    item = scheme.catalogue("LRS_cv")
+    summary = fetch(scheme, Asked(()), tmp_path, Politeness(1000, 1, attempts=1), catalogues=[item])
+    assert (summary.done, summary.failed) == (0, 1)
+    assert list((tmp_path / "lamost/dr10_v2.0").glob("catalogues/*")) == []
 
 
 def test_sdss_tries_the_other_runs_where_the_run_is_not_known(server, tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from astropy.io import fits
 
+from specvi_benchmark.archive.labelling import read_known
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.surveys import read_spectra
 from specvi_benchmark.surveys.sample_files import lamost_coadd
@@ -113,6 +114,26 @@ def test_rows_of_a_papers_table_are_looked_up_in_the_surveys(server, one_file, t
     assert [line.split(",")[:3] for line in lines[1:]] == [["0", "0", "position"], ["2", "2", "position"]]
     assert run("match", paper, survey, "--json") == 0
     assert json.loads(capsys.readouterr().out)["unmatched_rows"][0]["row"] == 1
+
+
+def test_pairs_become_labels_only_with_ids_of_an_archive(tmp_path, capsys):
+    paper, survey, out = tmp_path / "paper.csv", tmp_path / "survey.csv", tmp_path / "pairs.csv"
+    paper.write_text("id,ra,dec\nV1,10.0,5.0\n")
+    survey.write_text("obsid,ra,dec\n353301001,10.0,5.0\n")
+    assert run("match", paper, survey, "--known-as", "cv", "--out", out) == 2
+    assert "archive list" in capsys.readouterr().err
+    survey.write_text("id,obsid,ra,dec\nlamost:DR10:353301001,353301001,10.0,5.0\n")
+    assert run("match", paper, survey, "--known-as", "cv") == 2
+    assert run("match", paper, survey, "--known-as", "cv;cv-polar", "--out", out) == 0
+    (known,) = read_known(out).items()
+    assert known[0] == "lamost:DR10:353301001"
+    assert known[1].known_as == {"cv", "cv-polar"}
+    assert known[1].evidence == {
+        "catalogue": "paper.csv",
+        "row": 0,
+        "matched_by": "position",
+        "separation_arcsec": 0.0,
+    }
 
 
 @pytest.mark.slow

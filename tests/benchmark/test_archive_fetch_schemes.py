@@ -290,3 +290,18 @@ def test_a_desi_circle_asks_for_pairs_that_the_release_has():
         f"main-{programme}-{one}" for programme in ("dark", "bright", "backup") for one in pixels
     }
     assert len(list(get_scheme("desi").items(dr1))) == len(dr1)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mirror.example.org",
+        "ftp://mirror.example.org",
+        "https://me:s3cret@mirror.example.org",
+        "http://x/?token=s3cret",
+    ],
+)
+def test_a_mirror_is_a_plain_address_and_its_secrets_are_not_repeated(address):
+    with pytest.raises(UserError, match="not the address of a server") as caught:
+        get_scheme("lamost", None, address)
+    assert "s3cret" not in str(caught.value)

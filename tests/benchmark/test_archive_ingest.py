@@ -5,12 +5,14 @@ import fcntl
 import gzip
 import hashlib
 import json
+import os
 import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from specvi_benchmark.archive.ingest import ingest
 from specvi_benchmark.archive.ingest.ingest import refusals
 from specvi_benchmark.archive.ingest.listing import Found, list_files, steps
 from specvi_benchmark.archive.ingest.seen import Seen
+from specvi_benchmark.archive.labelling import label_archive
 from specvi_benchmark.archive.store import Store
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
@@ -86,6 +89,33 @@ def test_spectra_are_found_by_id_as_their_file_gives_them(survey, tmp_path):
         store.get("lamost:DR10:1")
 
 
+def test_spectra_by_place_are_those_read_in_order(tmp_path):
+    """Over the borders of row groups and shards, of one length and of many, wherever one begins."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    desi_spectra(folder / "coadd.fits", targets=230)
+    sdss_spec(folder / "spec.fits")
+    for number in range(3):
+        lamost(folder / f"{number}.fits", 10 + number, write=lamost_array if number else lamost_coadd)
+    ingest([folder], tmp_path / "archive")
+    store = Store.open(tmp_path / "archive")
+    whole = {
+        (number, row): spectrum
+        for number in range(len(store.shards))
+        for row, spectrum in enumerate(store.read_shard(number))
+    }
+    assert len(whole) == 234
+    ids = [id_ for shard in store.ids() for id_ in shard]
+    asked = random.Random(4).sample(sorted(whole), 60)
+    asked += [*asked[:5], (0, 0), (0, 0)]
+    for place, spectrum in zip(asked, store.read(asked), strict=True):
+        by_id = store.get(ids[sorted(whole).index(place)])
+        for array in ("wavelength_AA", "flux", "ivar", "mask"):
+            np.testing.assert_array_equal(getattr(spectrum, array), getattr(whole[place], array))
+            np.testing.assert_array_equal(getattr(by_id, array), getattr(whole[place], array))
+        assert spectrum.survey_id == whole[place].survey_id
+
+
 def test_a_second_run_opens_nothing_and_changes_nothing(survey, tmp_path, monkeypatch):
     ingest([survey], tmp_path / "archive")
     before = content(tmp_path / "archive")
@@ -146,6 +176,65 @@ def test_a_list_names_files_by_paths_relative_to_its_folder(survey, tmp_path):
     assert caught.value.where.endswith("chosen.lst, line 2")
 
 
+def test_links_that_lead_nowhere_or_in_circles_are_told_and_stop_nothing(survey, tmp_path):
+    (survey / "itself").symlink_to("itself")
+    (survey / "round").symlink_to(".")
+    (survey / "gone").symlink_to("nothing-here")
+    (survey / "same.fits").symlink_to("old.fits")
+    os.mkfifo(survey / "pipe")
+    done = ingest([survey], tmp_path / "archive")
+    assert done.spectra == 6 + 1 + 1 + 5
+    assert done.repeated == 1  # the file behind a link is read
+    told = {Path(file).name: reasons[0] for file, reasons in refusals(tmp_path / "archive").items()}
+    assert "symbolic links" in told["itself"]
+    assert "folder" in told["round"]
+    assert told["gone"] == "no such file"
+    assert "pipe" in told["pipe"]
+    assert ingest([survey], tmp_path / "archive").files == 0
+
+
+def test_a_file_that_goes_while_a_folder_is_walked_is_passed_over(survey, tmp_path):
+    found = list_files(survey)
+    next(found)
+    (survey / "spec-0001.fits").unlink()
+    assert "spec-0001.fits" not in {Path(file.file).name for file in found}
+
+
+def test_names_of_any_bytes_enter_once(tmp_path):
+    folder = tmp_path / "with blank\nand line, ü"
+    folder.mkdir()
+    lamost(folder / os.fsdecode(b"spec\xff.fits"), 5)
+    lamost(folder / 'a "b"; c\nd.fits', 6)
+    (folder / os.fsdecode(b"notes\xfe")).write_text("no spectrum")
+    plain = 3000.0 + np.arange(200)
+    text = "\n".join(f"{one} {flux}" for one, flux in zip(plain, np.sin(plain) + 2, strict=True))
+    (folder / os.fsdecode(b"sky\xfc.txt")).write_text(f"# wavelength flux\n{text}\n")
+    done = ingest([folder], tmp_path / "archive", medium="vacuum")
+    assert (done.spectra, sum(done.refused.values())) == (3, 1)
+    with (tmp_path / "archive/refused.csv").open(newline="", encoding="utf-8") as stream:
+        assert [Path(row[0]).name for row in csv.reader(stream)][1:] == ["notes\\xfe"]
+    store = Store.open(tmp_path / "archive")
+    assert store.get("file:sky\\xfc.txt:0").name == "sky\\xfc.txt"
+    assert ingest([folder], tmp_path / "archive").files == 0
+
+
+def test_unfinished_files_of_a_screening_are_its_own(survey, tmp_path):
+    ingest([survey], tmp_path / "archive")
+    running = tmp_path / "archive/screened/.abc.parquet.x.tmp"
+    running.parent.mkdir()
+    running.write_bytes(b"half")
+    killed = tmp_path / "archive/shards/.x.parquet.y.tmp"
+    killed.write_bytes(b"half")
+    ingest([survey], tmp_path / "archive")
+    assert running.exists()
+    assert not killed.exists()
+
+
+def test_a_list_of_another_system_is_read(survey, tmp_path):
+    (survey / "list.txt").write_bytes("\ufeffold.fits\r\n\r\nold.fits\r\n".encode())
+    assert ingest([survey / "list.txt"], tmp_path / "archive").spectra == 1
+
+
 def test_refused_files_are_tried_again_when_asked(survey, tmp_path):
     archive = tmp_path / "archive"
     table = survey / "table.csv"
@@ -178,6 +267,8 @@ def test_only_one_process_ingests(survey, tmp_path):
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(UserError, match="another process is ingesting"):
             ingest([survey], archive)
+        with pytest.raises(UserError, match="or labelling it"):
+            label_archive(archive, "classes", "a test", {})
 
 
 def test_steps_are_bounded_in_files_and_bytes():

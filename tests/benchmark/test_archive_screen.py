@@ -7,10 +7,14 @@ import subprocess
 import sys
 import time
 
+import astropy.units as u
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from astropy.coordinates import SkyCoord
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from specvi_benchmark.archive.ingest.simulated import ingest_simulated
 from specvi_benchmark.archive.labelling import label_archive, read_known, write_list
@@ -221,6 +225,59 @@ def test_labels_of_a_table_reach_every_visit_of_an_object(archive, tmp_path):
     assert len(groups) == len({name for found in groups.values() for name in found})
 
 
+def test_new_labels_of_a_name_are_seen_at_once(archive, tmp_path):
+    one, other = StoredArchive.open(archive).ids().to_pylist()[:2]
+    for labelled in (one, other):
+        label_archive(archive, "again", "a test", read_known(known_by(tmp_path / "t.csv", **{labelled: "x"})))
+        opened = StoredArchive.open(archive, labels="again")
+        got = [record.known_as for record in opened.read([Key(0, 0), Key(0, 1)])]
+        assert got == [{"x"} if id_ == labelled else set() for id_ in (one, other)]
+
+
+def test_a_killed_labelling_leaves_no_mixture(archive, tmp_path, monkeypatch):
+    known = read_known(known_by(tmp_path / "t.csv", **{"lamost:x": "cv"}))
+    label_archive(archive, "mixed", "a test", known)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("specvi_benchmark.archive.labelling.write_labels", killed)
+        with pytest.raises(KeyboardInterrupt):
+            label_archive(archive, "mixed", "a test", known)
+    with pytest.raises(UserError, match="no such set of labels"):
+        StoredArchive.open(archive, labels="mixed")
+    label_archive(archive, "mixed", "a test", known)
+    assert StoredArchive.open(archive, labels="mixed").classes == frozenset()
+
+
+def test_gaia_ids_of_labels_keep_every_digit_or_are_refused(tmp_path):
+    table = tmp_path / "t.csv"
+    head = "id,known_as,gaia_id\n"
+    for wrong in ("4.29580672012345e+18", "4295806720123456789.0", "HD 1"):
+        table.write_text(f"{head}a,cv,{wrong}\nb,cv,\n")
+        with pytest.raises(UserError, match="no Gaia id"):
+            read_known(table)
+    # What surveys write for "none" is none: else all such stars would be one object.
+    table.write_text(f"{head}a,cv,-9999\nb,cv,0\nc,cv,\nd,cv,4295806720123456789\n")
+    assert [one.gaia_id for one in read_known(table).values()] == [None, None, None, 4295806720123456789]
+    table.write_text(f"{head}a,cv,Gaia DR3 4295806720123456789\n")
+    assert read_known(table)["a"].gaia_id == 4295806720123456789
+
+
+def test_evidence_of_two_catalogues_stands_side_by_side(tmp_path):
+    table = tmp_path / "t.csv"
+    rows = [f'a,{name},"{{""catalogue"": ""{name}"", ""of"": ""cv""}}"' for name in ("X", "Y", "Y", "Z")]
+    table.write_text("\n".join(["id,known_as,evidence", *rows, 'b,cv,"{""snr"": NaN}"', ""]))
+    known = read_known(table)
+    assert known["a"].evidence == {"catalogue": ["X", "Y", "Z"], "of": "cv"}
+    assert known["a"].known_as == {"X", "Y", "Z"}
+    assert known["b"].evidence == {"note": '{"snr": NaN}'}  # no JSON, so text
+    table.write_text("id,known_as\n,cv\n")
+    with pytest.raises(UserError, match="a row without id"):
+        read_known(table)
+
+
 def test_objects_by_gaia_id_then_position():
     arcsec = 1 / 3600
     ra = np.array([10.0, 10.0 + 2 * arcsec, 10.0, 50.0, 50.0, np.nan, np.nan, 359.9999, 0.0001])
@@ -235,6 +292,41 @@ def test_objects_by_gaia_id_then_position():
     assert found.ids[7:] == ["gaia-1", "gaia-2"]  # 0.7″ apart, and two stars all the same
     across = group_objects(["a", "b"], np.array([359.9999, 0.0001]), np.zeros(2), [None, None])
     assert across.ids[0] == across.ids[1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), pole=st.sampled_from([-90.0, 90.0, 0.0, 89.9, -45.0]))
+def test_objects_are_those_of_every_pair_compared(seed, pole):
+    """At the poles and across 0h, by astropy's separations and links counted one by one."""
+    rng = np.random.default_rng(seed)
+    number = 14
+    centre = SkyCoord(0 * u.deg, pole * u.deg)
+    places = centre.directional_offset_by(
+        rng.uniform(0, 360, number) * u.deg, rng.uniform(0, 12, number) * u.arcsec
+    )
+    gaia = [int(value) or None for value in rng.integers(0, 4, number)]
+    found = group_objects([f"id{n}" for n in range(number)], places.ra.deg, places.dec.deg, gaia)
+    apart = places[:, None].separation(places[None, :]).arcsec
+    if np.abs(apart - 3).min() < 1e-4:
+        return
+    group = list(range(number))
+    for _ in range(number):
+        for one in range(number):
+            for other in range(number):
+                strangers = gaia[one] and gaia[other] and gaia[one] != gaia[other]
+                if (gaia[one] and gaia[one] == gaia[other]) or (apart[one, other] <= 3 and not strangers):
+                    group[one] = group[other] = min(group[one], group[other])
+    for one in range(number):
+        if gaia[one]:
+            assert found.ids[one] == f"gaia-{gaia[one]}"
+            continue
+        nearby = [other for other in range(number) if group[other] == group[one]]
+        named = next((other for other in nearby if gaia[other]), None)
+        if named is not None:
+            assert found.ids[one] == f"gaia-{gaia[named]}"
+        else:
+            assert {found.ids[other] for other in nearby} == {found.ids[one]}
+            assert found.ids[one].startswith("position-")
 
 
 def test_the_list_of_an_archive_is_a_catalogue_that_can_be_matched(archive, tmp_path):

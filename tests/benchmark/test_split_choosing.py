@@ -71,6 +71,8 @@ def test_the_positives_filter_costs_the_recall_it_reports(positives_filter, most
     with pytest.raises(UserError, match="does not fill a set") as caught:
         run(ROWS, SCORES, recipe(counts, positives_filter))
     assert f"{most} of {most} that pass" in str(caught.value)
+    cuts = "Of 40 spectra 10 have this truth, 10 of these pass the quality cuts, 10 can be decided, 6 score above"
+    assert cuts in str(caught.value)
 
 
 def test_negatives_are_what_the_classifier_takes_for_the_class():

@@ -99,8 +99,9 @@ class SurveyServer:
                 if fault and fault[:3].isdigit():  # "503" or "429 2": status, seconds to wait
                     status, _, wait = fault.partition(" ")
                     return self.send(int(status), b"busy", {"Retry-After": wait} if wait else {})
-                if fault == "login":
-                    return self.send(200, LOGIN_PAGE)
+                if fault == "login" or str(fault).startswith("to "):  # "to ADDRESS": a redirect
+                    status, headers = (200, {}) if fault == "login" else (302, {"Location": fault[3:]})
+                    return self.send(status, LOGIN_PAGE, headers)
                 if fault == "hang up":
                     self.close_connection = True
                     return self.connection.close()

@@ -1,7 +1,7 @@
 """Labels of a catalogue brought to an archive: every shard gets its labels, every spectrum its object."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from specvi_benchmark.archive.labels import Label, LabelSet, write_labels, write_set
+from specvi_benchmark.archive.catalogue.values import whole_numbers
+from specvi_benchmark.archive.labels import Label, LabelSet, remove_set, write_labels, write_set
 from specvi_benchmark.archive.objects import group_objects
-from specvi_benchmark.archive.store import Store
+from specvi_benchmark.archive.store import Store, only_writer
 from specvi_benchmark.archive.store.shard import read_columns
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.files import atomic_path
@@ -65,13 +66,25 @@ def label_archive(archive: Path, name: str, label_source: str, known: Mapping[st
     """Write a set of labels for every shard of an archive, in place of an older one of that name.
 
     A spectrum that ``known`` does not have is of an object that nobody has classified. Spectra of one object,
-    see `group_objects`, share their classes: what one visit is catalogued as, the other is too.
+    see `group_objects`, share their classes: what one visit is catalogued as, the other is too. While it works,
+    and after a kill, there is no set of that name: never one that is half old and half new.
 
     Parameters
     ----------
     known
         By id in the archive.
+
+    Raises
+    ------
+    UserError
+        There is no such archive, or another process is ingesting into it.
     """
+    Store.open(archive)
+    with only_writer(archive):
+        return _label_archive(archive, name, label_source, known)
+
+
+def _label_archive(archive: Path, name: str, label_source: str, known: Mapping[str, Known]) -> LabelReport:
     store = Store.open(archive)
     tables = [
         read_columns(store.path(shard), ["id", "ra_deg", "dec_deg", "gaia_id"]) for shard in store.shards
@@ -90,6 +103,7 @@ def label_archive(archive: Path, name: str, label_source: str, known: Mapping[st
         if id_ in known:
             classes[object_id] = classes.get(object_id, frozenset()) | known[id_].known_as
     first = 0
+    remove_set(archive, name)
     for shard, table in zip(store.shards, tables, strict=True):
         rows = range(first, first + len(table))
         labels = [
@@ -117,12 +131,12 @@ def _label(found: Known | None, bare: Label, classes: Mapping[str, frozenset[str
 def read_known(path: Path) -> dict[str, Known]:
     """Read a table of labels, CSV or parquet: ``id``, ``known_as`` (classes parted by ``;``) and what is optional.
 
-    Rows of one id are put together: an object may stand in several catalogues.
+    Rows of one id are put together: an object may stand in several catalogues, whose evidence is kept side by side.
 
     Raises
     ------
     UserError
-        Columns are missing or unknown in kind.
+        Columns are missing or unknown in kind, a row has no id, or Gaia ids have lost digits.
     """
     try:
         table = pq.read_table(path) if path.suffix == ".parquet" else pa.csv.read_csv(
@@ -143,14 +157,52 @@ def read_known(path: Path) -> dict[str, Known]:
         )
     found: dict[str, Known] = {}
     wanted = [name for name in (*COLUMNS, *OPTIONAL) if name in table.column_names]
+    gaia = _gaia_ids(table, path)
     for number, row in enumerate(table.select(wanted).to_pylist(), start=1):
-        one = _known(row, f"{path}, row {number}")
-        other = found.get(row["id"])
-        found[row["id"]] = one if other is None else _both(other, one)
+        if not row["id"]:
+            raise UserError(
+                "a row without id", where=f"{path}, row {number}", fix="remove it or name its spectrum"
+            )
+        one = _known(row, gaia[number - 1] or None, f"{path}, row {number}")
+        _add(found, row["id"], one)
     return found
 
 
-def _known(row: Mapping[str, Any], where: str) -> Known:
+def together(tables: Iterable[Mapping[str, Known]]) -> dict[str, Known]:
+    """Return what several tables say: of one spectrum, the classes and the evidence of all."""
+    found: dict[str, Known] = {}
+    for table in tables:
+        for id_, one in table.items():
+            _add(found, id_, one)
+    return found
+
+
+def _add(found: dict[str, Known], id_: str, one: Known) -> None:
+    other = found.get(id_)
+    found[id_] = one if other is None else _both(other, one)
+
+
+def _gaia_ids(table: pa.Table, path: Path) -> list[int]:
+    """Return the Gaia id of every row, 0 where it has none: blank, zero, or a survey's sentinel."""
+    if "gaia_id" not in table.column_names:
+        return [0] * len(table)
+    column = table.column("gaia_id")
+    if pa.types.is_null(column.type):
+        return [0] * len(table)
+    ids, unusable = whole_numbers(pa.concat_arrays(column.chunks))
+    if unusable:
+        raise UserError(
+            "cells that hold no Gaia id",
+            where=f"{path}, column gaia_id",
+            expected="whole numbers with all digits, or nothing",
+            got=f"{unusable} that are text, or floating-point numbers that have lost their last digits",
+            fix="write the column anew from its source, as whole numbers or text",
+        )
+    found: list[int] = ids.tolist()
+    return found
+
+
+def _known(row: Mapping[str, Any], gaia_id: int | None, where: str) -> Known:
     names = row["known_as"] or ""
     classes = names if isinstance(names, list) else [name.strip() for name in str(names).split(";")]
     return Known(
@@ -158,18 +210,28 @@ def _known(row: Mapping[str, Any], where: str) -> Known:
         _evidence(row.get("evidence")),
         decidable=_flag(row.get("decidable"), where, "decidable"),
         random=_flag(row.get("random"), where, "random"),
-        gaia_id=row.get("gaia_id"),
+        gaia_id=gaia_id,
     )
 
 
 def _both(one: Known, other: Known) -> Known:
     return Known(
         one.known_as | other.known_as,
-        {**one.evidence, **other.evidence},
+        _side_by_side(one.evidence, other.evidence),
         decidable=one.decidable and other.decidable,
         random=one.random and other.random,
         gaia_id=one.gaia_id or other.gaia_id,
     )
+
+
+def _side_by_side(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put evidence together: what two catalogues say under one name becomes the list of both."""
+    both = {**other, **one}
+    for name in one.keys() & other.keys():
+        lists = [value if isinstance(value, list) else [value] for value in (one[name], other[name])]
+        together = lists[0] + [value for value in lists[1] if value not in lists[0]]
+        both[name] = together if len(together) > 1 else one[name]
+    return both
 
 
 def _evidence(value: object) -> Mapping[str, Any]:
@@ -177,10 +239,14 @@ def _evidence(value: object) -> Mapping[str, Any]:
     if value is None or value == "":
         return {}
     try:
-        parsed = json.loads(str(value))
+        parsed = json.loads(str(value), parse_constant=_refuse_constant)
     except ValueError:
         return {"note": str(value)}
     return parsed if isinstance(parsed, dict) else {"note": str(value)}
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _flag(value: object, where: str, name: str) -> bool:

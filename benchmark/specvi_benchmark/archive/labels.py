@@ -47,9 +47,19 @@ class Label:
     random: bool = True
 
 
+def set_path(archive: Path, name: str) -> Path:
+    """Return the file that says what a set of labels is."""
+    return archive / "labels" / name / SET_FILE
+
+
 def write_set(archive: Path, name: str, found: LabelSet) -> None:
     """Write what a set of labels is."""
-    write_json(archive / "labels" / name / SET_FILE, found.model_dump(mode="json"))
+    write_json(set_path(archive, name), found.model_dump(mode="json"))
+
+
+def remove_set(archive: Path, name: str) -> None:
+    """Take back what a set of labels is, before its files change."""
+    set_path(archive, name).unlink(missing_ok=True)
 
 
 def read_set(archive: Path, name: str) -> LabelSet:
@@ -60,7 +70,7 @@ def read_set(archive: Path, name: str) -> LabelSet:
     UserError
         There is no such set.
     """
-    path = archive / "labels" / name / SET_FILE
+    path = set_path(archive, name)
     if not path.exists():
         sets = sorted(found.parent.name for found in (archive / "labels").glob(f"*/{SET_FILE}"))
         raise UserError(

@@ -15,9 +15,11 @@ from specvi_benchmark.archive.labels import (
     read_label_columns,
     read_labels,
     read_set,
+    set_path,
 )
 from specvi_benchmark.archive.store import Shard, Store, spectrum_key
 from specvi_benchmark.archive.store.shard import read_columns
+from specvi_benchmark.archive.store.store import INFO
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.splits.archive import Key, Record
@@ -162,7 +164,8 @@ class StoredArchive:
     def _labels_of(self, number: int) -> list[Label] | None:
         if self.labels is None:
             return None
-        return _cached_labels(self._labels_path(self._store.shards[number]))
+        path = self._labels_path(self._store.shards[number])
+        return _cached_labels(path, _stamp(path))
 
     def _labels_path(self, shard: Shard) -> Path:
         assert self.labels is not None
@@ -174,19 +177,21 @@ class StoredArchive:
         return hashlib.sha256(self._labels_path(shard).read_bytes()).hexdigest()
 
     def _object_ids(self, number: int) -> list[str]:
-        return _cached_object_ids(self._labels_path(self._store.shards[number]))
+        path = self._labels_path(self._store.shards[number])
+        return _cached_object_ids(path, _stamp(path))
 
     @property
     def _store(self) -> Store:
-        return _store(self.folder, self.blocks)
+        return _store(self.folder, self.blocks, _stamp(self.folder / INFO))
 
     @property
     def _own(self) -> tuple[int, ...]:
-        return _numbers(self.folder, self.blocks, self.survey)
+        return _numbers(self.folder, self.blocks, self.survey, _stamp(self.folder / INFO))
 
     def _objects_of(self, survey: str) -> Mapping[str, list[tuple[int, int]]]:
         assert self.labels is not None
-        return _objects(self.folder, self.blocks, self.labels, survey)
+        stamps = (_stamp(self.folder / INFO), _stamp(set_path(self.folder, self.labels)))
+        return _objects(self.folder, self.blocks, self.labels, survey, stamps)
 
 
 def _record(spectrum: Spectrum, label: Label | None) -> Record:
@@ -208,26 +213,38 @@ def _is_of(found: str, wanted: str) -> bool:
     return found.removeprefix("simulated-") == wanted.removeprefix("simulated-")
 
 
-# An archive is pickled with every piece of work, and its listing is long: each process reads that once.
+# An archive is pickled with every piece of work, and its listing is long: each process reads that once, and again
+# where the file has been replaced since (an archive made anew in the folder, new labels of the same name).
+
+Stamp = tuple[int, int]
+
+
+def _stamp(path: Path) -> Stamp:
+    """Return what tells a file from the one that replaced it."""
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
 
 
 @lru_cache(maxsize=8)
-def _store(folder: Path, blocks: int) -> Store:
+def _store(folder: Path, blocks: int, made: Stamp) -> Store:
+    assert made
     return Store(folder, blocks)
 
 
 @lru_cache(maxsize=8)
-def _numbers(folder: Path, blocks: int, survey: str) -> tuple[int, ...]:
-    shards = _store(folder, blocks).shards
+def _numbers(folder: Path, blocks: int, survey: str, made: Stamp) -> tuple[int, ...]:
+    shards = _store(folder, blocks, made).shards
     return tuple(number for number, shard in enumerate(shards) if _is_of(shard.survey, survey))
 
 
 @lru_cache(maxsize=8)
-def _objects(folder: Path, blocks: int, labels: str, survey: str) -> Mapping[str, list[tuple[int, int]]]:
+def _objects(
+    folder: Path, blocks: int, labels: str, survey: str, stamps: tuple[Stamp, Stamp]
+) -> Mapping[str, list[tuple[int, int]]]:
     """Return where the spectra of every object stand that a survey has seen."""
     found: dict[str, list[tuple[int, int]]] = {}
-    shards = _store(folder, blocks).shards
-    for number in _numbers(folder, blocks, survey):
+    shards = _store(folder, blocks, stamps[0]).shards
+    for number in _numbers(folder, blocks, survey, stamps[0]):
         names = read_label_columns(labels_path(folder, labels, shards[number].file), ["object_id"])
         for row, name in enumerate(names.column(0).to_pylist()):
             found.setdefault(name, []).append((number, row))
@@ -235,11 +252,13 @@ def _objects(folder: Path, blocks: int, labels: str, survey: str) -> Mapping[str
 
 
 @lru_cache(maxsize=64)
-def _cached_labels(path: Path) -> list[Label]:
+def _cached_labels(path: Path, stamp: Stamp) -> list[Label]:
+    assert stamp
     return read_labels(path)
 
 
 @lru_cache(maxsize=256)
-def _cached_object_ids(path: Path) -> list[str]:
+def _cached_object_ids(path: Path, stamp: Stamp) -> list[str]:
+    assert stamp
     names: list[str] = read_label_columns(path, ["object_id"]).column(0).to_pylist()
     return names

@@ -1,6 +1,7 @@
 """Fetch spectra and catalogues from survey archives, and match catalogues."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,14 +110,27 @@ def match(
     known: Annotated[Path, typer.Argument(help="Catalogue in which they are looked up.")],
     out: Annotated[Path | None, typer.Option(help="CSV file of the pairs.")] = None,
     radius: Annotated[float, typer.Option(min=0.01, help="Arcseconds, for rows matched by position.")] = 3.0,
+    known_as: Annotated[
+        str | None,
+        typer.Option(
+            help="Class, or classes parted by ;, that the rows stand for: the pairs become a table for archive label."
+        ),
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
 ) -> None:
     """Match two catalogues by obsid or file, then Gaia id, then position, and say what did not match."""
     from dataclasses import asdict
 
     wanted, there, matches, found = _matched(table, known, radius)
+    if known_as is not None and (out is None or not there.has("id")):
+        raise UserError(
+            "labels need the ids of an archive's spectra",
+            where="--known-as",
+            expected="--out, and a table to match with that specvi archive list has written",
+            got="no --out" if out is None else f"{known} without a column id",
+        )
     if out is not None:
-        _write_pairs(out, wanted, there, matches)
+        _write_pairs(out, wanted, there, matches, known_as)
     if json_:
         missing = [{"row": one.row, "reason": one.reason} for one in matches.unmatched]
         typer.echo(json.dumps({**asdict(found), "unmatched_rows": missing}, indent=2))
@@ -245,7 +259,7 @@ def _print_summary(summary: "Summary", asked: "Asked", scheme: "Scheme", out: Pa
     if summary.stopped:
         lines.append(f"Stopped: {summary.stopped}. Run the same command again later")
     lines.append(f"Wrote {folder} (log: {folder / 'fetch.jsonl'}). Acknowledge the survey: {scheme.thanks}")
-    lines.append(f"Next: specvi archive ingest {folder / 'spectra'} --into archive")
+    lines.append(f"Next: specvi archive ingest {shlex.quote(str(folder / 'spectra'))} --into archive")
     _say(lines)
 
 
@@ -254,15 +268,21 @@ def _more(summary: "Summary") -> str:
     return f" and {rest} more" if rest else ""
 
 
-def _write_pairs(path: Path, wanted: "Catalogue", known: "Catalogue", matches: "Matches") -> None:
-    """Write the pairs as CSV: row numbers, how they were matched, their distance, and the partner's id columns."""
+def _write_pairs(
+    path: Path, wanted: "Catalogue", known: "Catalogue", matches: "Matches", known_as: str | None
+) -> None:
+    """Write the pairs as CSV: row numbers, how they were matched, their distance, and the partner's id columns.
+
+    With ``known_as``, also the columns of a table of labels: the evidence is catalogue, row, and kind of match.
+    """
     import pyarrow as pa
     import pyarrow.csv
 
     from specvi_benchmark.files import atomic_path
 
     partner = known.take(matches.partners).table
-    names = [f"known_{name}" if name in wanted.table.column_names else name for name in partner.column_names]
+    both = set(wanted.table.column_names) - {"id"}
+    names = [f"known_{name}" if name in both else name for name in partner.column_names]
     columns: dict[str, Any] = {
         "row": pa.array(matches.rows),
         "known_row": pa.array(matches.partners),
@@ -270,8 +290,24 @@ def _write_pairs(path: Path, wanted: "Catalogue", known: "Catalogue", matches: "
         "separation_arcsec": pa.array(matches.separation_arcsec, from_pandas=True),
         **{f"{name}": partner.column(place) for place, name in enumerate(names)},
     }
+    if known_as is not None:
+        columns["known_as"] = [known_as] * len(matches.rows)
+        columns["evidence"] = _evidence(wanted, matches)
     with atomic_path(path) as temporary:
         pyarrow.csv.write_csv(pa.table(columns), temporary)
+
+
+def _evidence(wanted: "Catalogue", matches: "Matches") -> list[str]:
+    """Return why each pair is one, as JSON."""
+    import math
+
+    told = []
+    for row, by, apart in zip(matches.rows, matches.by, matches.separation_arcsec, strict=True):
+        found = {"catalogue": Path(wanted.where).name, "row": int(row), "matched_by": str(by)}
+        if not math.isnan(apart):
+            found["separation_arcsec"] = round(float(apart), 2)
+        told.append(json.dumps(found, ensure_ascii=False))
+    return told
 
 
 def _say(lines: list[str]) -> None:

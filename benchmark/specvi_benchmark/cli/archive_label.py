@@ -13,8 +13,8 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def archive_label(
     archive: Annotated[Path, typer.Argument(help="Folder of the archive.")],
-    table: Annotated[
-        Path,
+    tables: Annotated[
+        list[Path],
         typer.Argument(
             help="CSV or parquet: id, known_as (parted by ;); if wanted evidence, decidable, random, gaia_id."
         ),
@@ -25,16 +25,16 @@ def archive_label(
     """Write a set of labels for every spectrum; those of one object (Gaia id, else 3″) share their classes."""
     import re
 
-    from specvi_benchmark.archive.labelling import label_archive, read_known
+    from specvi_benchmark.archive.labelling import label_archive, read_known, together
 
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise UserError(
             "no name for a set of labels", where="--name", expected="letters, digits, . _ -", got=name
         )
-    done = label_archive(archive, name, source, read_known(table))
+    done = label_archive(archive, name, source, together(map(read_known, tables)))
     typer.echo(f"{done.labelled} of {done.spectra} spectra labelled; {done.objects} objects")
     if done.not_there:
         typer.echo(
-            f"{len(done.not_there)} ids of the table are not in the archive: {examples(done.not_there)}"
+            f"{len(done.not_there)} ids of the tables are not in the archive: {examples(done.not_there)}"
         )
     typer.echo(f"Wrote {archive / 'labels' / name}")

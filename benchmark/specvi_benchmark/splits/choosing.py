@@ -145,7 +145,7 @@ class _Desk:
                     continue
                 first = next((chosen[other, part] for other in ANSWERS if (other, part) in chosen), None)
                 like = first if self.item.match == "snr" else None
-                chosen[truth, part] = self._take(pools[truth], part, truth, like)
+                chosen[truth, part] = self._take(labels, pools[truth], part, truth, like)
         found = [row for truth in ANSWERS for part in PARTS for row in chosen.get((truth, part), ())]
         self.ledger.used.update((self.task, self.screened.object_id[row.row]) for row in found)
         funnel = {
@@ -197,7 +197,7 @@ class _Desk:
         return sorted(lots, key=lambda row: (lots[row], row))
 
     def _take(
-        self, pool: Sequence[int], part: Part, truth: Answer, like: Sequence[Chosen] | None
+        self, labels: Labels, pool: Sequence[int], part: Part, truth: Answer, like: Sequence[Chosen] | None
     ) -> list[Chosen]:
         """Return as many spectra of the pool as the part needs, and book their objects.
 
@@ -230,7 +230,7 @@ class _Desk:
             score = round(float(self.score[row]), 6)
             found.append(Chosen(self.task, self.item.track, part, truth, row, score, views))
         if len(found) < wanted:
-            raise self._short(part, truth, wanted, len(found), len(pool))
+            raise self._short(self._funnel(labels, truth, len(found)), part, truth, wanted, len(pool))
         return found
 
     def _nearest(self, rows: IntArray, target: float) -> int | None:
@@ -239,16 +239,21 @@ class _Desk:
         place = int(np.argmin(away))
         return place if away[place] <= MATCHED_DEX else None
 
-    def _short(self, part: Part, truth: Answer, wanted: int, found: int, pool: int) -> UserError:
+    def _short(self, found: Funnel, part: Part, truth: Answer, wanted: int, pool: int) -> UserError:
+        """Return the refusal, with what each cut left, so that one sees which of them to change."""
         matched = self.item.match == "snr"
         return UserError(
             "the archive does not fill a set",
             where=f"recipe {self.recipe.name}: {self.item.track}, task {self.task}, {part}, {truth}",
             expected=f"{wanted} spectra{' at the S/N of the other truth' if matched else ''}",
-            got=f"{found} of {pool} that pass; the others are taken by other parts or sets"
-            + (f", or differ by more than {MATCHED_DEX} dex in S/N" if matched else ""),
-            fix="a larger archive, a lower acceptance threshold, or smaller counts"
-            + (", or no match" if matched else ""),
+            got=f"{found.chosen} of {pool} that pass; the others are taken by other parts or sets"
+            + (f", or differ by more than {MATCHED_DEX} dex in S/N" if matched else "")
+            + f". Of {found.archive} spectra {found.labelled} have this truth, {found.usable} of these pass the "
+            f"quality cuts, {found.decidable} can be decided, {found.accepted} score above "
+            f"{self.recipe.weak_classifier.acceptance:g}",
+            fix="a larger archive, smaller counts, a lower acceptance threshold, or another seed: how many score above "
+            "it varies from seed to seed, most where few positives are learnt from"
+            + ("; or no match" if matched else ""),
         )
 
 

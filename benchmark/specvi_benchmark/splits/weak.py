@@ -97,7 +97,7 @@ def train_weak(
                 where=where,
                 expected=f"at least {LEAST_POSITIVES} positives and as many others outside each fold",
                 got=least,
-                fix="a larger archive, wider patterns of positives, or fewer folds",
+                fix="a larger archive, wider patterns of positives, or more folds (each learns from what is outside it)",
             )
         if settings.family != "lightgbm":
             boosters.append(fit_other(settings.family, features[rows], member[rows], settings, seed))

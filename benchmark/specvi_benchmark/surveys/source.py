@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import path_text
 from specvi_benchmark.surveys.fits import MAGIC, FitsFile
 from specvi_benchmark.surveys.packed import GZIP_MAGIC, unpack
 from specvi_benchmark.surveys.records import RecordFile, record_file
@@ -34,7 +35,7 @@ class Source:
     @property
     def name(self) -> str:
         """Return the file name, used in messages and as a spectrum's name."""
-        return self.path.name
+        return path_text(self.path.name)
 
     @cached_property
     def content(self) -> bytes:

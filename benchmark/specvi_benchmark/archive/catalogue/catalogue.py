@@ -132,16 +132,17 @@ class Catalogue:
 
     def _stated_positions(self) -> tuple[np.ndarray, np.ndarray]:
         if self.has("ra") and self.has("dec"):
-            ra, dec = values.degrees(self.column("ra")), values.degrees(self.column("dec"))
-            if len(self) and np.isnan(ra).all():
-                ra = values.sexagesimal(self.texts("ra"), hours=True)
-                dec = values.sexagesimal(self.texts("dec"), hours=False)
-            return ra, dec
+            return self._angles("ra", hours=True), self._angles("dec", hours=False)
         if all(self.has(part) for part in ("rah", "ram", "ras", "ded", "dem")):
             return self._of_parts()
         if self.has("designation"):
             return values.of_designations(self.texts("designation"))
         return np.full(len(self), np.nan), np.full(len(self), np.nan)
+
+    def _angles(self, role: str, *, hours: bool) -> np.ndarray:
+        """Return a column of degrees, or of sexagesimal text where it holds no number."""
+        angles = values.degrees(self.column(role))
+        return values.sexagesimal(self.texts(role), hours=hours) if np.isnan(angles).all() else angles
 
     def _of_parts(self) -> tuple[np.ndarray, np.ndarray]:
         """Put together the columns RAh, RAm, RAs, DE-, DEd, DEm, DEs of VizieR and the AAS journals."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from specvi_benchmark.archive.catalogue.values import without_sentinels
+from specvi_benchmark.archive.catalogue.values import with_units, without_sentinels
 from specvi_benchmark.surveys.fits import Hdu
 from specvi_benchmark.surveys.source import open_source
 
@@ -38,7 +38,8 @@ def read_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> pa.Tab
     wanted = choose(names)
     if not all(_is_plain(hdu, name) for name in wanted):
         return None
-    return pa.table({name: without_sentinels(_arrow(hdu, name)) for name in wanted})
+    units = {name: hdu.header.text(f"TUNIT{hdu.columns[name.lower()].number}") or "" for name in wanted}
+    return with_units(pa.table({name: without_sentinels(_arrow(hdu, name)) for name in wanted}), units)
 
 
 def _is_plain(hdu: Hdu, name: str) -> bool:

@@ -14,6 +14,9 @@ By = Literal["spectrum", "gaia", "position"]
 RADIUS_ARCSEC = 3.0
 """Of a match by position: about the width of a LAMOST fibre (3.3″)."""
 
+SAME_PLACE_ARCSEC = 1.0
+"""Within which two spectra without Gaia ids pass as visits of one object: surveys point by one input catalogue."""
+
 _Pairs = tuple[np.ndarray, np.ndarray]  # (n,) rows and (n,) partners
 
 
@@ -41,6 +44,9 @@ class Matches:
         Rows without partner.
     ambiguous
         Rows matched by position to more than one object, told apart by Gaia id: the nearest object's were kept.
+    spread
+        Rows matched by position to spectra more than `SAME_PLACE_ARCSEC` apart that no Gaia id tells to be of one
+        object or of two: all were kept.
     radius_arcsec
         The radius that was used.
     """
@@ -51,6 +57,7 @@ class Matches:
     separation_arcsec: np.ndarray
     unmatched: tuple[Unmatched, ...]
     ambiguous: tuple[int, ...]
+    spread: tuple[int, ...]
     radius_arcsec: float
 
     def contradictions(self) -> np.ndarray:
@@ -104,6 +111,7 @@ def match(wanted: Catalogue, known: Catalogue, radius_arcsec: float = RADIUS_ARC
         apart[order],
         tuple(Unmatched(row, _reason(wanted, where, row)) for row in np.flatnonzero(open_rows).tolist()),
         tuple(ambiguous),
+        _spread(place, known, rows[order], partners[order], kinds[order] == "position"),
         radius_arcsec,
     )
 
@@ -168,6 +176,21 @@ def _by_position(
             ambiguous.append(int(found[start]))
             kept[start:end] = ~other
     return found[kept], partners[kept]
+
+
+def _spread(
+    place: _Pairs, known: Catalogue, rows: np.ndarray, partners: np.ndarray, by_position: np.ndarray
+) -> tuple[int, ...]:
+    """Return the rows of which a partner lies away from the nearest one, and no Gaia id says that both are one."""
+    rows, partners = rows[by_position], partners[by_position]
+    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    nearest = partners[first][group]
+    apart = _separations_arcsec(place, place, nearest, partners) > SAME_PLACE_ARCSEC
+    if known.has("gaia"):
+        gaia = known.ids("gaia")
+        apart &= (gaia[nearest] != gaia[partners]) | (gaia[partners] == 0)
+    found: list[int] = np.unique(rows[apart]).tolist()
+    return tuple(found)
 
 
 def _join(wanted: np.ndarray, known: np.ndarray, rows: np.ndarray) -> _Pairs:

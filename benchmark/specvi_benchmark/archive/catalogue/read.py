@@ -14,7 +14,7 @@ from specvi_benchmark.archive.catalogue.catalogue import Catalogue
 from specvi_benchmark.archive.catalogue.fits import read_columns
 from specvi_benchmark.archive.catalogue.roles import roles_of
 from specvi_benchmark.archive.catalogue.text import read_text_table
-from specvi_benchmark.archive.catalogue.values import without_sentinels
+from specvi_benchmark.archive.catalogue.values import in_degrees, with_units, without_sentinels
 from specvi_benchmark.errors import UserError, examples
 
 _HEAD = 2**16  # bytes; enough for the longest header line (a LAMOST one has 1 kB)
@@ -61,7 +61,9 @@ def read_catalogue(path: Path, roles: Collection[str] | None = None) -> Catalogu
         )
     if table.num_rows == 0:
         raise UserError("the table has no rows", where=path, got=examples(table.column_names, limit=12))
-    return Catalogue(str(path), form, table, roles_of(table.column_names), notes)
+    roles_here = roles_of(table.column_names)
+    table = in_degrees(table, [roles_here[role] for role in ("ra", "dec") if role in roles_here])
+    return Catalogue(str(path), form, table, roles_here, notes)
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
@@ -142,7 +144,8 @@ def _read_with_astropy(
         else:
             columns[name] = without_sentinels(column)
     notes = (f"columns without single values left out: {examples(left_out)}",) if left_out else ()
-    return pa.table(columns), notes
+    units = {name: str(table[name].unit or "") for name in columns}
+    return with_units(pa.table(columns), units), notes
 
 
 def _arrow(column: Any) -> pa.Array | None:

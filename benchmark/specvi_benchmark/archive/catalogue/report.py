@@ -11,6 +11,8 @@ from specvi_benchmark.archive.catalogue.catalogue import Catalogue
 from specvi_benchmark.archive.catalogue.match import Matches
 from specvi_benchmark.errors import examples
 
+_MANY = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -24,8 +26,9 @@ class Report:
         Rows by what they were matched by.
     pairs
         Pairs of rows: an object may have several spectra.
-    unmatched, ambiguous, contradictory
-        Rows without partner, with more than one object in the radius, matched by an id although their positions differ.
+    unmatched, ambiguous, spread, contradictory
+        Rows without partner, with more than one object in the radius, with partners that may be of more than one,
+        matched by an id although their positions differ.
     remarks
         Sentences about the tables that a reader should know.
     """
@@ -35,6 +38,7 @@ class Report:
     pairs: int
     unmatched: int
     ambiguous: int
+    spread: int
     contradictory: int
     remarks: tuple[str, ...]
 
@@ -45,6 +49,10 @@ class Report:
         told = (
             (self.unmatched, "rows did not match"),
             (self.ambiguous, "rows had more than one object in the radius; the nearest was taken"),
+            (
+                self.spread,
+                "rows have partners over 1″ from each other and no Gaia ids to tell them apart; all were kept",
+            ),
             (self.contradictory, "rows were matched by an id, but their positions differ: look at them"),
         )
         lines += [f"{number} {what}" for number, what in told if number]
@@ -56,6 +64,7 @@ def report(matches: Matches, wanted: Catalogue, known: Catalogue) -> Report:
     first = np.unique(matches.rows, return_index=True)[1]
     remarks = [f"{table.where}: {note}" for table in (wanted, known) for note in table.notes]
     remarks += [remark for table in (wanted, known) for remark in _lost_ids(table)]
+    remarks += [remark for table in (wanted, known) for remark in _hours(table)]
     doubled = _rows_that_share_a_spectrum(matches)
     if doubled:
         remarks.append(f"{len(doubled)} spectra are named by more than one row: rows {examples(doubled)}")
@@ -65,6 +74,7 @@ def report(matches: Matches, wanted: Catalogue, known: Catalogue) -> Report:
         pairs=int(matches.rows.size),
         unmatched=len(matches.unmatched),
         ambiguous=len(matches.ambiguous),
+        spread=len(matches.spread),
         contradictory=int(np.unique(matches.rows[matches.contradictions()]).size),
         remarks=tuple(remarks),
     )
@@ -81,6 +91,17 @@ def _lost_ids(table: Catalogue) -> list[str]:
                 f"{table.where}: {number} cells of {name} hold no id (text, or a float that lost its last digits)"
             )
     return remarks
+
+
+def _hours(table: Catalogue) -> list[str]:
+    """Ask whether right ascensions are hours, where they look like it: many, all over the sky, none above 24."""
+    ra = table.positions()[0]
+    ra = ra[np.isfinite(ra)]
+    if ra.size < _MANY or ra.max() > 24 or np.ptp(ra) < 12:  # hours
+        return []
+    return [
+        f"{table.where}: no right ascension is above 24: hours? Then write the unit into its name, as 'ra [h]'"
+    ]
 
 
 def _rows_that_share_a_spectrum(matches: Matches) -> Sequence[str]:

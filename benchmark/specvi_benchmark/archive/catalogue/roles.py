@@ -44,6 +44,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "targetid": ("targetid", "target_id", "desi_targetid"),
     "specid": ("specid", "specobjid", "spec_id"),
     "sparcl_id": ("sparcl_id",),
+    "id": ("id",),  # of an archive of ours
 }
 """Names of columns by what they hold, the better ones first; without case, units and blanks."""
 
@@ -52,15 +53,41 @@ POSITIONAL = ("ra", "dec", "rah", "ram", "ras", "de-", "ded", "dem", "des", "des
 MATCHED = ("obsid", "gaia", *POSITIONAL, "file", "lmjd", "planid", "spid", "fiberid", "plate", "mjd")
 """Roles that matching looks at: of a large catalogue nothing else need be read."""
 
-NAMED = ("run2d", "field", "catalogid", "survey", "program", "healpix", "targetid", "specid", "sparcl_id")
+NAMED = (
+    "run2d",
+    "field",
+    "catalogid",
+    "survey",
+    "program",
+    "healpix",
+    "targetid",
+    "specid",
+    "sparcl_id",
+    "id",
+)
 """Roles that, with some of `MATCHED`, name a spectrum to its survey."""
 
-_UNIT = re.compile(r"\s*[\[(].*[\])]\s*$")
+_HOURS_DEG, _RADIANS_DEG = 15.0, 57.29577951308232
+_DEGREES_IN: Mapping[str, float] = {
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "hourangle", "15deg", "15 deg"), _HOURS_DEG),
+    **dict.fromkeys(("rad", "radian", "radians"), _RADIANS_DEG),
+}
+_UNIT = re.compile(r"\s*[\[(](.*)[\])]\s*$")
 
 
 def plain(name: str) -> str:
     """Return a column's name without case, unit, leading ``#`` and blanks."""
     return _UNIT.sub("", name.strip().lstrip("#").strip()).casefold().replace(" ", "_")
+
+
+def degrees_in(name: str, unit: str | None) -> float:
+    """Return how many degrees one is in a column of angles, by its unit or what stands in brackets in its name.
+
+    1 where neither says hours or radians: positions are published in degrees, and brackets hold equinoxes too.
+    """
+    bracket = _UNIT.search(name)
+    known = [unit or "", bracket[1] if bracket else ""]
+    return next((_DEGREES_IN[one] for text in known if (one := text.strip().casefold()) in _DEGREES_IN), 1.0)
 
 
 def roles_of(names: Iterable[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from specvi_benchmark.archive.catalogue.roles import roles_of
-from specvi_benchmark.archive.catalogue.values import WORDS_FOR_NOTHING, typed, without_sentinels
+from specvi_benchmark.archive.catalogue.values import WORDS_FOR_NOTHING, typed, with_units, without_sentinels
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.surveys.text import decoded
 
@@ -202,4 +202,5 @@ def _read_vizier(
         for number, name in enumerate(names)
         if playing is None or name in playing
     }
-    return pa.table(columns), notes
+    units = dict(zip(names, (cell.strip() for cell in lines[start + 1].split(separator)), strict=False))
+    return with_units(pa.table(columns), units), notes

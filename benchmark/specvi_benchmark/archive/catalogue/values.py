@@ -1,14 +1,16 @@
 """Cells of catalogues as numbers: sentinels and blanks become unknown, ids keep every digit."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from specvi_benchmark.archive.catalogue.roles import degrees_in
 from specvi_benchmark.surveys.formats._values import UNKNOWN_NUMBERS
 
+UNIT = b"unit"
 SAFE_INTEGER = 2**53
 """A float above it does not tell one whole number from the next: a Gaia id kept so has lost its end."""
 
@@ -71,6 +73,26 @@ def whole_numbers(column: pa.Array) -> tuple[np.ndarray, int]:
         pc.fill_null(pc.match_substring_regex(text, r"^(?:0+|-999|-9999)$"), fill_value=False)
     )
     return values, int((filled & ~good & ~nothing).sum())
+
+
+def with_units(table: pa.Table, units: Mapping[str, str]) -> pa.Table:
+    """Return a table whose fields say the units of their columns."""
+    fields = [field.with_metadata({UNIT: units[field.name]}) if units.get(field.name) else field
+              for field in table.schema]  # fmt: skip
+    return pa.table(table.columns, schema=pa.schema(fields))
+
+
+def in_degrees(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Return a table with these columns in degrees, where a unit says that they are in hours or radians."""
+    for name in names:
+        place = table.column_names.index(name)
+        field = table.schema.field(place)
+        unit = (field.metadata or {}).get(UNIT)
+        factor = degrees_in(name, unit.decode() if unit else None)
+        if factor != 1 and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
+            angles = pc.multiply(pc.cast(table.column(place), pa.float64()), factor)
+            table = table.set_column(place, name, angles)
+    return table
 
 
 def degrees(column: pa.Array) -> np.ndarray:

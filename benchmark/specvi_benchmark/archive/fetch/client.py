@@ -7,10 +7,12 @@ import asyncio
 import email.utils
 import os
 import random
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC
 from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Self
@@ -23,6 +25,7 @@ from specvi_benchmark.archive.fetch.item import Scheme
 USER_AGENT = f"specvi-bench/{version('specvi-bench')} (archive fetch)"
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 """HTTP statuses after which the same request may succeed."""
+_TOKEN_IN_ADDRESS = re.compile(r"(\btoken=)[^&#\s'\")>]+", re.IGNORECASE)
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -132,6 +135,7 @@ class Client:
     def told(self, error: BaseException) -> str:
         """Return what went wrong in words, without the token that an address may hold."""
         text = " ".join(str(error).split()) or type(error).__name__
+        text = _TOKEN_IN_ADDRESS.sub(r"\1***", text)  # however the library writes its letters
         return text.replace(self._token, "***") if self._token else text
 
     def _secret(self, address: str) -> dict[str, str] | None:
@@ -142,9 +146,11 @@ class Client:
 def asked_to_wait_s(response: aiohttp.ClientResponse) -> float | None:
     """Return the seconds of a Retry-After header, which gives them or a date; None without one."""
     text = response.headers.get("Retry-After", "").strip()
-    if text.isdigit():
+    if text.isascii() and text.isdigit():
         return float(text)
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
+        date = email.utils.parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
         return None
+    date = date.replace(tzinfo=date.tzinfo or UTC)  # a date without a zone is one of GMT
+    return max(0.0, date.timestamp() - time.time())

@@ -90,7 +90,8 @@ class Downloader:
             checked = await asyncio.to_thread(verify, partial.path, item, sums)
             self._keep(item, address, partial, checked)
             return Outcome(item, "done", checked.size, note=checked.note)
-        self._log.write(LogLine(key=item.key, state="absent", address=item.addresses[0]))
+        for address in item.addresses:
+            self._log.write(LogLine(key=item.key, state="absent", address=address))
         return Outcome(item, "absent", reason="the server has no such file")
 
     def _keep(self, item: Item, address: str, partial: Partial, checked: Checked) -> None:
@@ -115,8 +116,10 @@ class Downloader:
             return True
         headers = {} if item.post is not None else partial.range_headers(address)
         async with self._client.ask(address, post=item.post, headers=headers) as response:
-            if response.status in _GONE:
+            if response.status in _GONE and item.post is None:
                 return False
+            if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                partial.drop()  # the file is shorter than what has come: it is another one
             self._raise_for(response, address)
             try:
                 start, total = partial.begin(address, response.status, response.headers)

@@ -4,12 +4,11 @@ The files themselves say what is done; the log says from where they came and wha
 does not have.
 """
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from specvi_benchmark.files import StrictModel, append_line, mend_log, validate
+from specvi_benchmark.files import StrictModel, append_line, mend_log, parse_json, validate
 
 NAME = "fetch.jsonl"
 SCHEMA_VERSION = 1
@@ -46,12 +45,17 @@ class FetchLog:
         append_line(self._path, {**record, "time": now})
 
     def absent(self) -> set[str]:
-        """Return the keys that the server had no file for, when last asked."""
-        keys: set[str] = set()
+        """Return the addresses at which a server had no file, when last asked.
+
+        Not the keys: a mirror's gap, or a wrong run of a plate, says nothing about the other places of a file.
+        """
+        addresses: set[str] = set()
         if not self._path.exists():
-            return keys
+            return addresses
         with self._path.open("rb") as stream:
             for number, text in enumerate(stream, start=1):
                 if b'"state": "absent"' in text:  # a log of millions of files is not parsed for a handful
-                    keys.add(validate(LogLine, json.loads(text), f"{self._path}, line {number}").key)
-        return keys
+                    where = f"{self._path}, line {number}"
+                    line = validate(LogLine, parse_json(text.decode("utf-8", "replace"), where), where)
+                    addresses.add(line.address or "")
+        return addresses

@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 
 from specvi_benchmark.archive.fetch.asked import Asked
-from specvi_benchmark.archive.fetch.client import TRANSIENT, Client, Politeness
+from specvi_benchmark.archive.fetch.client import TRANSIENT, Client, Politeness, asked_to_wait_s
 from specvi_benchmark.archive.fetch.download import Downloader, Outcome
 from specvi_benchmark.archive.fetch.item import Item, Lookup, Scheme
 from specvi_benchmark.archive.fetch.log import FetchLog
@@ -150,7 +150,8 @@ class _Job:
         self.summary = Summary()
         self._scheme, self._asked, self._catalogues = scheme, asked, catalogues
         self._known_absent, self._limit, self._progress = known_absent, limit, progress
-        self._under_way: set[str] = set()
+        self._taken: set[str] = set()
+        """Files that are under way, or could not be had: a list that names one twice asks for it once."""
 
     async def run(
         self, folder: Path, log: FetchLog, politeness: Politeness, sums: Mapping[str, str] | None
@@ -169,9 +170,11 @@ class _Job:
     async def _work(self, queue: asyncio.Queue[Item | None], downloader: Downloader) -> None:
         while (item := await queue.get()) is not None:
             if self.summary.stopped is None:
-                self.summary.add(await downloader.fetch(item))
+                outcome = await downloader.fetch(item)
+                self.summary.add(outcome)
                 self._progress(self.summary)
-            self._under_way.discard(item.path)
+                if outcome.state == "done":
+                    self._taken.discard(item.path)
 
     async def _wanted(self, client: Client, downloader: Downloader) -> AsyncIterator[Item]:
         """Yield the files to fetch, each once."""
@@ -179,15 +182,15 @@ class _Job:
         async for item in all_items(self._scheme, self._asked, self._catalogues, client):
             if self.summary.stopped is not None or left == 0:
                 return
-            if item.path in self._under_way:
+            if item.path in self._taken:
                 continue
             if downloader.is_here(item):
                 self.summary.already += 1
-            elif item.key in self._known_absent:
+            elif self._known_absent.issuperset(item.addresses):
                 self.summary.count_absent(item.key)
             else:
                 left = None if left is None else left - 1
-                self._under_way.add(item.path)
+                self._taken.add(item.path)
                 yield item
                 continue
             self._progress(self.summary)
@@ -221,8 +224,10 @@ async def _answer(lookup: Lookup, client: Client) -> list[str]:
                 if response.status == 200:  # OK
                     return lookup.read(content)
                 reason = f"{response.status} {response.reason}"
-                if response.status not in TRANSIENT:
+                wait_s = asked_to_wait_s(response) or 0.0
+                if response.status not in TRANSIENT or wait_s > client.politeness.longest_pause_s:
                     break
+                client.gate(lookup.address).shut(wait_s)
         except (aiohttp.ClientError, TimeoutError) as error:
             reason = client.told(error)
         except Exception as error:  # noqa: BLE001  # parsers of other people's answers raise anything

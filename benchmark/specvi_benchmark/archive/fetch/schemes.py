@@ -1,5 +1,7 @@
 """The surveys that can be fetched, by the names of the command line."""
 
+from urllib.parse import urlsplit
+
 from specvi_benchmark.archive.fetch.desi import Desi
 from specvi_benchmark.archive.fetch.item import Scheme
 from specvi_benchmark.archive.fetch.lamost import Lamost
@@ -25,8 +27,15 @@ def get_scheme(survey: str, release: str | None = None, server: str | None = Non
     Raises
     ------
     UserError
-        There is no such survey or release.
+        There is no such survey or release, or ``server`` is no plain address.
     """
+    if server is not None and not _is_server(server):
+        raise UserError(
+            "not the address of a server",
+            where="--server",
+            expected="http(s)://HOST, with a path before the survey's own where the mirror has one",
+            fix="leave out user, password and query: addresses are written into the log",
+        )
     if survey == "lamost":
         return Lamost(release, server)
     if survey == "desi":
@@ -41,3 +50,9 @@ def get_scheme(survey: str, release: str | None = None, server: str | None = Non
     if named == "dr19":
         return SdssFields(server)
     raise UserError("no such SDSS release", where="--release", expected="dr17 or dr19", got=release)
+
+
+def _is_server(address: str) -> bool:
+    parts = urlsplit(address)
+    plain = parts.hostname and parts.username is None and not parts.query and not parts.fragment
+    return parts.scheme in {"http", "https"} and bool(plain)

@@ -7,6 +7,7 @@ the structure, and the identity that the header states.
 import hashlib
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from specvi_benchmark.surveys.packed import GZIP_MAGIC
 from specvi_benchmark.surveys.source import open_source
 
 _CHUNK = 2**20
+_HEAD = 512
 _DIGESTS = {32: "md5", 40: "sha1", 64: "sha256"}
 _SUM_LINE = re.compile(r"(?:\\?)([0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64})[ \t]+\*?(\S.*?)\s*")
 
@@ -76,24 +78,26 @@ def verify(path: Path, item: Item, sums: Mapping[str, str] | None = None) -> Che
         if digests[kind] != published.lower():
             raise WrongFileError(f"its {kind} sum is not the published one")
         by.append(f"{kind}sum")
-    _refuse_page(path)
+    with path.open("rb") as stream:
+        _refuse_page(stream.read(_HEAD))
     # Where there are sums, a file that they leave out is told: nobody should think that it was held against one.
-    note = None if published or sums is None else "no published checksum names it"
+    notes = [] if published or sums is None else ["no published checksum names it"]
     if item.kind == "fits":
         by += _check_spectra(path, item)
+        if item.identity and "identity" not in by:
+            notes.append("the file does not say whose it is")
     elif item.kind == "table":
-        by += _check_table(path)
+        by += _check_table(path, Path(item.path).name)
     else:
-        note = _check_records(path, item) or note
+        notes += filter(None, [_check_records(path, item)])
         by += ["structure", "identity"]
-    return Checked(path.stat().st_size, digests["sha256"], tuple(by), note)
+    return Checked(path.stat().st_size, digests["sha256"], tuple(by), "; ".join(notes) or None)
 
 
-def _refuse_page(path: Path) -> None:
+def _refuse_page(head: bytes) -> None:
     """Refuse a web page, as servers send in place of a file: a login, an error, a notice."""
-    with path.open("rb") as stream:
-        head = stream.read(512).lstrip().lower()
-    if head.startswith((b"<!doctype html", b"<html")):
+    start = head.removeprefix(BOM_UTF8).lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
         raise WrongFileError("a web page came in place of the file (does this release need a token?)")
 
 
@@ -166,22 +170,23 @@ def _data_sum(content: memoryview) -> int:
     return total
 
 
-def _check_table(path: Path) -> list[str]:
-    """Check a catalogue: that gzip ends with the right CRC, and that there is something in it."""
+def _check_table(path: Path, name: str) -> list[str]:
+    """Check a catalogue: that gzip ends with the right CRC, and that it begins as its name says."""
     with path.open("rb") as stream:
-        head = stream.read(len(MAGIC))
+        head = stream.read(_HEAD)
     if head.startswith(GZIP_MAGIC):
         try:
             with igzip.open(path, "rb") as stream:  # type: ignore[no-untyped-call]
-                head = stream.read(len(MAGIC))
+                _refuse_other(stream.read(_HEAD), name.removesuffix(".gz"))
                 while stream.read(_CHUNK):
                     pass
         except (EOFError, OSError, isal_zlib.error) as error:  # type: ignore[misc]  # an exception all the same
             raise WrongFileError(f"the gzip stream is cut or damaged: {error}") from None
         return ["crc"]
-    if not head.strip():
-        raise WrongFileError("an empty file")
-    if head == MAGIC:
+    if name.endswith(".gz"):
+        raise WrongFileError(f"not gzipped, as {name} is: it begins with {head[:12]!r}")
+    _refuse_other(head, name)
+    if head.startswith(MAGIC):
         try:
             fits = open_source(path).fits
             assert fits is not None
@@ -189,6 +194,17 @@ def _check_table(path: Path) -> list[str]:
         except UserError as error:
             raise WrongFileError(f"{error.what}: {error.got or error.expected or 'damaged'}") from None
     return ["structure"]
+
+
+def _refuse_other(head: bytes, name: str) -> None:
+    """Refuse what begins otherwise than a table of this name: a page, an error as JSON or XML, nothing."""
+    if not head.strip():
+        raise WrongFileError("an empty file")
+    _refuse_page(head)
+    is_fits = head.startswith(MAGIC)
+    is_other = head.startswith(GZIP_MAGIC) or head.removeprefix(BOM_UTF8).lstrip()[:1] in {b"<", b"{"}
+    if is_fits != name.endswith(".fits") or is_other:
+        raise WrongFileError(f"no table as {name} is: it begins with {head[:12]!r}")
 
 
 def _check_records(path: Path, item: Item) -> str | None:

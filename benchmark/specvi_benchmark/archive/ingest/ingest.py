@@ -1,12 +1,9 @@
 """Ingesting, seen from the caller: hands out steps, refuses what is there already, commits step by step."""
 
 import csv
-import fcntl
 import io
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,11 +13,10 @@ import pyarrow.parquet as pq
 from specvi_benchmark.archive.ingest.listing import Found, list_files, steps
 from specvi_benchmark.archive.ingest.seen import Seen
 from specvi_benchmark.archive.ingest.step import Draft, FileStep, Step, StepResult, run_step
-from specvi_benchmark.archive.store import Store, write_shard
+from specvi_benchmark.archive.store import Store, only_writer, write_shard
 from specvi_benchmark.archive.store.blocks import FileEntry, read_entries, write_block
 from specvi_benchmark.archive.store.index import hash_of
 from specvi_benchmark.archive.store.shard import digest_of, open_shard, read_columns
-from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import atomic_path
 from specvi_benchmark.splits.workers import workers
 from specvi_benchmark.surveys.source import Medium
@@ -93,7 +89,7 @@ def ingest(
         A source is not there, another process is ingesting, or the archive is damaged.
     """
     store = Store.create(archive)
-    with _only_process(archive):
+    with only_writer(archive):
         known = _known_files(archive, again=retry)
         report = IngestReport()
         waiting = _unknown((file for source in sources for file in list_files(source)), known, report)
@@ -119,7 +115,7 @@ def run_steps(
     """
     store = Store.create(archive)
     report = IngestReport()
-    with _only_process(archive):
+    with only_writer(archive):
         tables = read_entries(archive, ["file"])
         done({name for table in tables for name in table.column("file").to_pylist()})
         _run(store, plan, report, processes, progress)
@@ -239,14 +235,18 @@ def _rewrite(archive: Path, draft: Draft, keep: list[int], ids: list[str]) -> No
 
 
 def _sweep(store: Store) -> None:
-    """Remove what a killed run left behind: unfinished files, and shards of steps that were not committed."""
+    """Remove what a killed run left behind: unfinished files, and shards of steps that were not committed.
+
+    A screening that runs at the same time keeps its own unfinished files.
+    """
     committed = {shard.file for shard in store.shards}
     for folder in (store.folder / "shards", *(store.folder / "labels").glob("*")):
         for path in folder.glob("*.parquet"):
             if path.name not in committed:
                 path.unlink()
-    for path in store.folder.rglob(".*.tmp"):
-        path.unlink()
+    for pattern in (".*.tmp", "shards/.*.tmp", "blocks/.*.tmp", "labels/*/.*.tmp"):
+        for path in store.folder.glob(pattern):
+            path.unlink()
 
 
 def _known_files(archive: Path, *, again: bool) -> Seen:
@@ -262,7 +262,7 @@ def _known_files(archive: Path, *, again: bool) -> Seen:
 def _unknown(files: Iterable[Found], known: Seen, report: IngestReport) -> Iterator[Found]:
     """Yield the files that no earlier step and nothing before in this run has looked at."""
     for file in files:
-        mark = _mark(file)
+        mark = _mark(file.named)
         if mark in known:
             report.known += 1
         else:
@@ -299,20 +299,4 @@ def _write_refused(archive: Path) -> None:
     for file, reasons in refusals(archive).items():
         rows.writerows((file, reason) for reason in reasons)
     with atomic_path(archive / REFUSED) as temporary:
-        temporary.write_bytes(text.getvalue().encode("utf-8", "surrogateescape"))
-
-
-@contextmanager
-def _only_process(archive: Path) -> Iterator[None]:
-    """Hold the archive's lock; the system lets go of it when the process dies, however it dies."""
-    handle = os.open(archive / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UserError(
-            "another process is ingesting into this archive", where=archive, fix="wait for it to end"
-        ) from None
-    else:
-        yield
-    finally:
-        os.close(handle)
+        temporary.write_text(text.getvalue(), encoding="utf-8")

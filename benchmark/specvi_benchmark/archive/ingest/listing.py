@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import path_text
 
 FILES_AT_ONCE = 500
 BYTES_AT_ONCE = 256 * 2**20
@@ -20,12 +21,18 @@ class Found(NamedTuple):
     bytes: int
     mtime_ns: int
 
+    @property
+    def named(self) -> "Found":
+        """Return the same with its path as text, as the archive writes it down."""
+        return self._replace(file=path_text(self.file))
+
 
 def list_files(source: Path) -> Iterator[Found]:
     """Yield the files of a folder and its folders, of a list (a path a line), or the one file that is named.
 
-    Hidden files (a name with a leading dot, as unfinished downloads have) are passed over. Nothing is opened
-    but the list.
+    Hidden files (a name with a leading dot, as unfinished downloads have) are passed over. Links to folders are
+    not followed, so no loop is endless; they are yielded, as are links to nothing: whoever reads them says why not.
+    Nothing is opened but the list.
 
     Raises
     ------
@@ -75,8 +82,18 @@ def _walk(folder: str) -> Iterator[Found]:
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(entry.path)
-        elif entry.is_file():
-            yield _found(entry.path, entry.stat())
+        elif (status := _status(entry)) is not None:
+            yield _found(entry.path, status)
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """Return the status of what an entry links to, else its own; None where it is gone since it was listed."""
+    for follow in (True, False):
+        try:
+            return entry.stat(follow_symlinks=follow)
+        except OSError:  # a link to nothing, or to itself
+            continue
+    return None
 
 
 def _found(path: str, status: os.stat_result) -> Found:
@@ -91,9 +108,11 @@ def _as_list(path: Path) -> list[tuple[int, Path]] | None:
         start = stream.read(4096)
     first = next((line for line in start.splitlines() if line.strip()), b"")
     try:
-        if b"\0" in start or not (path.parent / first.decode().strip()).exists() or not first.strip():
+        if b"\0" in start or not first.strip():
             return None
-        lines = path.read_text(encoding="utf-8").splitlines()
+        if not (path.parent / first.decode("utf-8-sig").strip()).exists():
+            return None
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (UnicodeDecodeError, OSError):
         return None
     return [(number, path.parent / line.strip()) for number, line in enumerate(lines, 1) if line.strip()]

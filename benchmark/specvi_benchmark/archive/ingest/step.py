@@ -17,6 +17,7 @@ from specvi_benchmark.archive.store.blocks import FileEntry
 from specvi_benchmark.archive.store.packing import Ingested
 from specvi_benchmark.archive.store.shard import digest_of
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import path_text
 from specvi_benchmark.surveys.reading import read_spectra
 from specvi_benchmark.surveys.source import Medium
 
@@ -70,16 +71,18 @@ class FileStep:
         return StepResult(self.number, entries, writer.finish())
 
     def _read(self, found: Found, writer: "ShardWriter") -> FileEntry:
+        named = found.named
         try:
             reading = read_spectra(found.file, medium=self.medium)
         except UserError as error:
-            return FileEntry(*found, reason=_in_short(error))
+            return FileEntry(*named, reason=_in_short(error))
         except Exception as error:  # noqa: BLE001 -- one odd file in eleven million must not end the night's work
-            return FileEntry(*found, reason=f"a fault of the reader: {type(error).__name__}: {error}")
+            told = path_text(f"a fault of the reader: {type(error).__name__}: {error}")
+            return FileEntry(*named, reason=told)
         for row, spectrum in zip(reading.rows, reading.spectra, strict=True):
-            writer.add(Ingested(spectrum_key(spectrum, row), found.file, row, spectrum))
+            writer.add(Ingested(spectrum_key(spectrum, row), named.file, row, spectrum))
         left_out = tuple(f"row {row.row}: {row.reason}" for row in reading.skipped)
-        return FileEntry(*found, spectra=len(reading.spectra), left_out=left_out, notes=reading.notes)
+        return FileEntry(*named, spectra=len(reading.spectra), left_out=left_out, notes=reading.notes)
 
 
 @dataclass
@@ -138,4 +141,4 @@ def _in_short(error: UserError) -> str:
     """Return a refusal on one line, without the file's name, which stands beside it."""
     parts: Iterable[tuple[str, str | None]] = (("expected", error.expected), ("got", error.got))
     told = "; ".join(f"{name} {text}" for name, text in parts if text is not None)
-    return " ".join(f"{error.what}{f' ({told})' if told else ''}".split())
+    return path_text(" ".join(f"{error.what}{f' ({told})' if told else ''}".split()))

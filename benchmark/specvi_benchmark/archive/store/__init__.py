@@ -2,6 +2,16 @@
 
 from specvi_benchmark.archive.store.packing import pack, unpack
 from specvi_benchmark.archive.store.shard import ROWS, Shard, read_shard, write_shard
-from specvi_benchmark.archive.store.store import Store, spectrum_key
+from specvi_benchmark.archive.store.store import Store, only_writer, spectrum_key
 
-__all__ = ["ROWS", "Shard", "Store", "pack", "read_shard", "spectrum_key", "unpack", "write_shard"]
+__all__ = [
+    "ROWS",
+    "Shard",
+    "Store",
+    "only_writer",
+    "pack",
+    "read_shard",
+    "spectrum_key",
+    "unpack",
+    "write_shard",
+]

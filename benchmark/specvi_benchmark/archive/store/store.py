@@ -9,7 +9,10 @@
             index-000013.npy           where each id stands, made anew when blocks came
 """
 
+import fcntl
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice
@@ -162,3 +165,27 @@ class Store:
         """Yield the ids of every shard."""
         for shard in self.shards:
             yield read_columns(self.path(shard), ["id"]).column("id").to_pylist()
+
+
+@contextmanager
+def only_writer(archive: Path) -> Iterator[None]:
+    """Hold the lock of those who add spectra or labels; the system lets go of it when the process dies, however it dies.
+
+    Raises
+    ------
+    UserError
+        Another process holds it.
+    """
+    handle = os.open(archive / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UserError(
+            "another process is ingesting into this archive, or labelling it",
+            where=archive,
+            fix="wait for it to end",
+        ) from None
+    else:
+        yield
+    finally:
+        os.close(handle)
