@@ -233,6 +233,25 @@ def test_later_lines_may_break_what_the_first_ones_promise(tmp_path):
     assert table.table["note"].to_pylist()[-1] == "Å"
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "# made by hand\n# twice, of two papers\n",
+        "\n\n",
+        "# made by hand\n\n#",
+        "#",
+        "#names follow\r\n\r\n# ",
+    ],
+)
+def test_comments_and_blank_lines_may_stand_before_the_names(before, tmp_path):
+    path = tmp_path / "t.csv"
+    end = "\r\n" if "\r" in before else "\n"
+    path.write_bytes(f"{before}obsid,ra,dec{end}1234567,1,2{end}1234568,3,4{end}".encode())
+    table = read_catalogue(path)
+    assert (table.ids("obsid").tolist(), table.notes) == ([1234567, 1234568], ())
+    assert table.positions()[0].tolist() == [1.0, 3.0]
+
+
 def test_a_list_without_names_gets_some(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(

@@ -305,3 +305,24 @@ def test_a_mirror_is_a_plain_address_and_its_secrets_are_not_repeated(address):
     with pytest.raises(UserError, match="not the address of a server") as caught:
         get_scheme("lamost", None, address)
     assert "s3cret" not in str(caught.value)
+
+
+def test_ids_that_a_program_has_made_floats_are_whole_again_or_no_ids(tmp_path):
+    """Below 2**53 a float tells every whole number; above it, it is some other spectrum's."""
+    path = tmp_path / "t.csv"
+    path.write_text("targetid\n39627000000001.0\n-9999\n-12.0\n\n299489677444933632.0\n")
+    scheme = get_scheme("sparcl")
+    named = list(scheme.rows(read_catalogue(path)))
+    assert named[:3] == ["39627000000001", None, "-12"]
+    with pytest.raises(UserError, match="lost its last digits"):
+        list(scheme.resolve(named[-1:]))
+    path.write_text("survey,program,healpix\nmain,DARK,27247.0\n")
+    scheme = get_scheme("desi")
+    (item,) = scheme.items(scheme.rows(read_catalogue(path)))
+    assert item.key == "main-dark-27247"
+
+
+def test_a_name_with_two_sums_has_none():
+    first, other = "a" * 64, "b" * 64
+    text = f"{first}  lite/spec-1.fits\n{other}  full/spec-1.fits\n{other}  full/spec-2.fits\n{other}  spec-2.fits\n"
+    assert read_sums(text) == {"spec-2.fits": other}

@@ -230,6 +230,14 @@ def test_unfinished_files_of_a_screening_are_its_own(survey, tmp_path):
     assert not killed.exists()
 
 
+def test_an_archive_inside_the_folder_does_not_ingest_itself(survey, tmp_path):
+    ingest([survey], survey / "archive")
+    before = content(survey / "archive")
+    assert ingest([survey], survey / "archive").files == 0
+    assert content(survey / "archive") == before
+    assert {Path(file).name for file in refusals(survey / "archive")} == {"notes.txt", "cut.fits.gz"}
+
+
 def test_a_list_of_another_system_is_read(survey, tmp_path):
     (survey / "list.txt").write_bytes("\ufeffold.fits\r\n\r\nold.fits\r\n".encode())
     assert ingest([survey / "list.txt"], tmp_path / "archive").spectra == 1

@@ -78,6 +78,7 @@ def read_set(archive: Path, name: str) -> LabelSet:
             where=archive,
             expected=f"one of {', '.join(sets)}" if sets else "an archive with labels",
             got=name,
+            fix=f"specvi archive label {archive} TABLES --name {name} --source TEXT writes it",
         )
     return read_json_model(path, LabelSet)
 

@@ -1,5 +1,6 @@
 """Bring files of spectra, or a simulated sky, into an archive: each once, bad ones listed."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,7 +55,9 @@ def archive_ingest(
     if report.refused or report.left_out or report.repeated:
         typer.echo(f"Each with its reason: {into / 'refused.csv'}")
     typer.echo(f"Wrote {into}")
-    typer.echo(f"Next: specvi archive screen {into} --recipe RECIPE --out FOLDER")
+    simulated = sources[0].startswith(SIMULATED)  # it has its labels
+    following = "screen {} --recipe RECIPE --out FOLDER" if simulated else "list {} --out list.parquet"
+    typer.echo(f"Next: specvi archive {following.format(shlex.quote(str(into)))}")
 
 
 def _ingest(

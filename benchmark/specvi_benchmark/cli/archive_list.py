@@ -1,5 +1,6 @@
 """Write what an archive holds as a catalogue: ids, positions, claims; to match others with."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -18,4 +19,6 @@ def archive_list(
 
     rows = write_list(archive, out)
     typer.echo(f"Wrote {out}: {rows} spectra")
-    typer.echo(f"Next: specvi archive match CATALOGUE {out} --out pairs.csv")
+    typer.echo(
+        f"Next: specvi archive match CATALOGUE {shlex.quote(str(out))} --known-as CLASS --out pairs.csv"
+    )

@@ -100,6 +100,28 @@ class Catalogue:
         cells = values.without_sentinels(self.column(role)).to_pylist()
         return [None if cell is None else str(cell) for cell in cells]
 
+    def id_texts(self, role: str) -> list[str | None]:
+        """Return a column of ids of any form as text; a whole number that stands as a float is one without decimals.
+
+        One too large for a float keeps the float's form, which is no id to any survey: its last digits are lost.
+
+        Raises
+        ------
+        UserError
+            There is no such column.
+        """
+        cells = values.without_sentinels(self.column(role)).to_pylist()
+        return [
+            None
+            if cell is None
+            else str(int(cell))
+            if isinstance(cell, float) and cell.is_integer() and abs(cell) < values.SAFE_INTEGER
+            else repr(cell)
+            if isinstance(cell, float)
+            else str(cell)
+            for cell in cells
+        ]
+
     def positions(self) -> tuple[np.ndarray, np.ndarray]:
         """Return right ascension and declination, each ``(n,)`` float64 in degrees, NaN where a row has none.
 

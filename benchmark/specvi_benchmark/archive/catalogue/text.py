@@ -53,6 +53,8 @@ def read_text_table(
         raise UserError("a web page, no table", where=path, fix="fetch the file itself")
     if _is_vizier(lines):
         return "vizier", *_read_vizier(path, packed=packed, roles=roles)
+    start = _start(text.splitlines())
+    lines = [line for line in text.splitlines()[start:] if line.strip()]
     separator = _separator(lines[0])
     names, has_header = _names(lines[0], separator, path)
     if len(names) == 1 and len(lines[-2:][0].split()) > 2:  # words of one name or path
@@ -66,18 +68,18 @@ def read_text_table(
     playing = None if roles is None else {name for role, name in roles_of(names).items() if role in roles}
     wanted = [name for name in names if name and (playing is None or name in playing)]
     kinds = _kinds(lines[has_header:], separator, names, wanted)
-    layout = _Layout(separator, tuple(names), has_header=has_header, packed=packed)
+    layout = _Layout(separator, tuple(names), skipped=start + has_header, packed=packed)
     table, notes = _read_separated(path, layout, kinds)
     return _SEPARATORS[separator], table, notes
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How a text table is laid out."""
+    """How a text table is laid out; ``skipped`` lines stand before its first row."""
 
     separator: str
     names: tuple[str, ...]
-    has_header: bool
+    skipped: int
     packed: bool
 
 
@@ -95,6 +97,18 @@ def _separator(line: str) -> str:
     """Return what separates the cells: the sign that stands most often outside quotes."""
     outside = re.sub(r'"[^"]*"', "", line)
     return max(_SEPARATORS, key=outside.count)
+
+
+def _start(lines: Sequence[str]) -> int:
+    """Return the line where a table begins: with its names, which may follow ``#``, after comments and blank lines."""
+    marked = [number for number, line in enumerate(lines) if line.strip()]
+    first = next((number for number in marked if not lines[number].lstrip().startswith("#")), None)
+    before = [number for number in marked if first is None or number < first]
+    if first is None or not before:
+        return marked[0]
+    separator = _separator(lines[first])
+    cells = lines[first].count(separator)
+    return before[-1] if cells and lines[before[-1]].count(separator) == cells else first
 
 
 def _names(line: str, separator: str, path: Path) -> tuple[list[str], bool]:
@@ -153,7 +167,7 @@ def _parse(
             stream,
             read_options=pyarrow.csv.ReadOptions(
                 column_names=list(layout.names),
-                skip_rows=int(layout.has_header),
+                skip_rows=layout.skipped,
                 block_size=_BLOCK,
                 encoding=encoding,
             ),

@@ -85,9 +85,9 @@ class Desi:
 
     def rows(self, table: "Catalogue") -> Iterator[str | None]:
         """Yield survey, programme and pixel of each row of a zcatalog."""
-        columns = (table.texts("survey"), table.texts("program"), table.texts("healpix"))
+        columns = (table.texts("survey"), table.texts("program"), table.id_texts("healpix"))
         for survey, programme, pixel in zip(*columns, strict=True):
-            yield f"{survey}-{programme}-{pixel}" if survey and programme and pixel else None
+            yield f"{survey}-{programme}-{pixel}".lower() if survey and programme and pixel else None
 
     def cone(self, cone: "Cone") -> Iterator[str | Lookup]:
         """Yield the files that may hold targets inside: not every survey and programme has every pixel."""

@@ -83,7 +83,7 @@ class Sparcl:
         """Yield the SPARCL id of each row, else its DESI target or SDSS spectrum id."""
         for role in ("sparcl_id", "targetid", "specid"):
             if table.has(role):
-                return iter(table.texts(role))
+                return iter(table.id_texts(role))
         raise table.lacks("sparcl_id, targetid or specobjid")
 
     def cone(self, cone: "Cone") -> Iterator[str | Lookup]:
@@ -113,6 +113,7 @@ class Sparcl:
                     "not an id that SPARCL knows",
                     expected="a sparcl_id (UUID), a DESI TARGETID or an SDSS specObjID",
                     got=text,
+                    fix="a number with a point or an exponent has lost its last digits: write the table anew",
                 )
         return self._find("search by specid", [["specid", *map(int, chunk)]])
 

@@ -102,9 +102,15 @@ def _refuse_page(head: bytes) -> None:
 
 
 def read_sums(text: str) -> dict[str, str]:
-    """Read a list of checksums, as md5sum, sha1sum and sha256sum write it: file name (without folders) → hex digits."""
-    found = (_SUM_LINE.fullmatch(line) for line in text.splitlines())
-    return {Path(one[2]).name: one[1].lower() for one in found if one is not None}
+    """Read a list of checksums, as md5sum, sha1sum and sha256sum write it: file name (without folders) → hex digits.
+
+    A name that has two sums, of files in two folders, is left out: it can't be told which of them is meant.
+    """
+    found: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        if (one := _SUM_LINE.fullmatch(line)) is not None:
+            found.setdefault(Path(one[2]).name, set()).add(one[1].lower())
+    return {name: next(iter(sums)) for name, sums in found.items() if len(sums) == 1}
 
 
 def _digests(path: Path, kinds: set[str]) -> dict[str, str]:

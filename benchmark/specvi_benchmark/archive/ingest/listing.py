@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from specvi_benchmark.archive.store.store import INFO
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import path_text
 
@@ -30,7 +31,7 @@ class Found(NamedTuple):
 def list_files(source: Path) -> Iterator[Found]:
     """Yield the files of a folder and its folders, of a list (a path a line), or the one file that is named.
 
-    Hidden files (a name with a leading dot, as unfinished downloads have) are passed over. Links to folders are
+    Hidden files (a name with a leading dot, as unfinished downloads have) and archives are passed over. Links to folders are
     not followed, so no loop is endless; they are yielded, as are links to nothing: whoever reads them says why not.
     Nothing is opened but the list.
 
@@ -77,6 +78,8 @@ def _walk(folder: str) -> Iterator[Found]:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
         raise UserError("the folder can't be read", where=folder, got=error.strerror) from None
+    if any(entry.name == INFO for entry in entries):
+        return  # an archive, as this one may be: its own files are no spectra
     for entry in entries:
         if entry.name.startswith("."):
             continue

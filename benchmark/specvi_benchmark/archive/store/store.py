@@ -82,7 +82,7 @@ class Store:
                 "not an archive of spectra",
                 where=folder,
                 expected=f"a folder with {INFO}",
-                fix="specvi archive ingest FILES --archive FOLDER makes one",
+                fix="specvi archive ingest FILES --into FOLDER makes one",
             )
         content = parse_json(read_text(path), path)
         refuse_newer(content, SCHEMA_VERSION, path)
