@@ -119,6 +119,8 @@ def test_sentences_of_another_hand_are_read_less_well_but_still_well() -> None:
         ("I do not think the Hα bump is real.", "uncertain"),
         ("Hα does not appear to be weak; it is strong.", "present"),
         ("Hα is seen; metals are absent.", "present"),
+        ("There is zero emission at Hα.", "absent"),
+        ("Hα is in broad emission at zero redshift with He I 6680.", "present"),
         ("Hα sits there as a broad emission spike.", "present"),
     ],
 )

@@ -75,7 +75,8 @@ ABSORPTION = re.compile(r"\babsor(?:ption|bed|bing|bs)\b|\btroughs?\b", re.IGNOR
 
 NEGATOR = re.compile(
     r"""\b(?:no|none(?=\ of\ the\b)|not\ any|not\ a\ single|not\ one|without|lack(?:s|ing)?|absence\ of|neither|nor|devoid\ of|free\ of|rather\ than
-    |instead\ of|nothing|(?:hardly|scarcely|barely)\ any|contains?\ no|fail(?:s|ed)?\ to\ \w+|unable\ to\ \w+|zero
+    |instead\ of|nothing|(?:hardly|scarcely|barely)\ any|contains?\ no|fail(?:s|ed)?\ to\ \w+|unable\ to\ \w+
+    |zero(?=\s(?:emission|absorption|sign|trace|evidence)\b)
     |missing(?=\s+(?!from)\w)
     |(?:can\s?not|do(?:es)?\ not|did\ not|could\ not)
       \ (?:make\ out|see|detect|find|identify|show|discern|exhibit|display|have|recogni[sz]e)
