@@ -266,6 +266,7 @@ def test_searches_wait_as_long_as_the_server_asks(server, tmp_path):
         ("", None),
         ("-5", None),
     ],
+    ids=["seconds", "blanks", "date", "date without zone", "past date", "word", "superscript", "empty", "negative"],
 )
 def test_retry_after_gives_seconds_or_a_date(header, seconds, monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Shanghai")
@@ -467,6 +468,7 @@ def test_a_catalogue_is_fetched_and_its_gzip_checked(server, tmp_path):
         gzip.compress(gzip.compress(b"obsid|ra|dec\n101001|332.2|-2.0\n")),
         gzip.compress(b"SIMPLE  =                    T"),
     ],
+    ids=["plain", "json", "html.gz", "json.gz", "xml.gz", "empty.gz", "gz.gz", "fits.gz"],
 )
 def test_what_is_no_table_does_not_enter_as_a_catalogue(server, tmp_path, content):
     scheme = get_scheme("lamost", "dr10/v2.0", server.address)
