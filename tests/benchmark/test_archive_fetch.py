@@ -266,7 +266,17 @@ def test_searches_wait_as_long_as_the_server_asks(server, tmp_path):
         ("", None),
         ("-5", None),
     ],
-    ids=["seconds", "blanks", "date", "date without zone", "past date", "word", "superscript", "empty", "negative"],
+    ids=[
+        "seconds",
+        "blanks",
+        "date",
+        "date without zone",
+        "past date",
+        "word",
+        "superscript",
+        "empty",
+        "negative",
+    ],
 )
 def test_retry_after_gives_seconds_or_a_date(header, seconds, monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Shanghai")
