@@ -31,7 +31,9 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = json.dumps(body["messages"])
         Handler.replies += 1
-        print(f"reply {Handler.replies}", flush=True)
+        # One write: print() writes text and line end apart, and two threads' lines would run into each other.
+        sys.stdout.write(f"reply {Handler.replies}\n")
+        sys.stdout.flush()
         answer = "<think>\nseen\n</think>\n<answer>\n\\boxed{YES}\n</answer>"
         tokens = 10 + len(text) // 100 + 300 * text.count("image_url")
         self.send(
