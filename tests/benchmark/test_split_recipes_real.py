@@ -1,5 +1,6 @@
 """The recipes for real surveys, run on a small archive with made-up catalogue tables; label traps and evidence."""
 
+import csv
 import importlib.util
 import shutil
 import sys
@@ -14,7 +15,7 @@ from specvi_benchmark.archive.source import StoredArchive
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits.build import build_split
-from specvi_benchmark.splits.recipe import load_recipe, open_archive, refuse_unknown_classes
+from specvi_benchmark.splits.recipe import load_recipe, matches, open_archive, refuse_unknown_classes
 from specvi_benchmark.splits.verify import verify_split
 
 HERE = Path(__file__).parent
@@ -279,3 +280,79 @@ def test_what_was_fetched_by_a_list_is_not_ordinary(tiny):
     label_by_catalogues(archive, tables, found, "k", ordinary=tables / "drawn.csv")
     ordinary = {record.spectrum.survey_id for record in records_of(archive) if record.random}
     assert ordinary == {row.obsid for row in own[10:20]}
+
+
+def far_apart(rows):
+    """Two stars of LAMOST that are seen once, as (row of the archive, row of the archive)."""
+    seen = Counter(row.object_id for row in rows if row.survey == "lamost")
+    return [row for row in rows if row.survey == "lamost" and seen[row.object_id] == 1][:2]
+
+
+@pytest.mark.parametrize("changing", [False, True])
+def test_where_id_and_position_of_a_row_contradict_each_other_both_places_are_doubtful(tiny, changing):
+    """A mistyped obsid: the white dwarf is at one of the two places. Neither may become a certain YES or a NO."""
+    archive, tables, rows = tiny
+    named, meant = far_apart(rows)
+    sky.write_table(tables / "a.csv", ["obsid", "ra", "dec"], [(named.obsid, meant.ra, meant.dec)])
+    name = "cv" if changing else "wd"
+    report = label_by_catalogues(archive, tables, rules(a={"classes": [{"as": name}]}), "k")
+    found = {record.spectrum.survey_id: record for record in records_of(archive)}
+    for row in (named, meant):
+        assert found[row.obsid].known_as == {f"doubtful-{name}"}
+        assert "contradict" in found[row.obsid].evidence["doubts"][0]
+    assert sum(bool(record.known_as) for record in found.values()) == 2
+    assert report.remarks == (
+        "a: 1 rows share an id with a spectrum that lies elsewhere; what is at either place is doubtful",
+    )
+
+
+def test_a_contradicted_row_takes_no_certainty_from_a_sound_one(tiny):
+    archive, tables, rows = tiny
+    named, meant = far_apart(rows)
+    sky.write_table(tables / "a.csv", ["obsid", "ra", "dec"], [(named.obsid, meant.ra, meant.dec)])
+    sky.write_table(tables / "b.csv", ["obsid"], [(meant.obsid,)])
+    wd = {"classes": [{"as": "wd"}]}
+    label_by_catalogues(archive, tables, rules(a=wd, b=wd), "k")
+    found = {record.spectrum.survey_id: record.known_as for record in records_of(archive)}
+    assert (found[named.obsid], found[meant.obsid]) == ({"doubtful-wd"}, {"wd"})
+
+
+def test_no_class_that_is_doubtful_is_a_negative_of_its_task():
+    """Whatever class a row has: if the row is contradicted, the object is no negative where it would not be as member."""
+    for name in RECIPES:
+        for wanted in load_recipe(name).classes.values():
+            for known_as in load_rules().classes:
+                if known_as.startswith("doubtful-"):
+                    bare = frozenset({known_as.removeprefix("doubtful-")})
+                    member = matches(bare, wanted.positives) or matches(bare, wanted.never_negative)
+                    assert not member or matches(frozenset({known_as}), wanted.never_negative)
+
+
+def test_a_running_number_called_id_hides_no_position(tiny):
+    """lamost-dr1-be-stars.csv has the columns id (1, 2, …) and designation: rows are found by position all the same."""
+    archive, tables, rows = tiny
+    star, _ = far_apart(rows)
+    sky.write_table(tables / "a.csv", ["id", "ra", "dec"], [(1, star.ra, star.dec)])
+    label_by_catalogues(archive, tables, rules(a={"classes": [{"as": "wd"}]}), "k")
+    assert {record.spectrum.survey_id for record in records_of(archive) if record.known_as} == {star.obsid}
+
+
+def test_a_table_that_places_no_row_is_refused(tiny):
+    archive, tables, _ = tiny
+    sky.write_table(tables / "a.csv", ["id", "RA (1900)", "DEC (1900)"], [(1, 10.0, 5.0)])
+    with pytest.raises(UserError, match="which object it is about") as caught:
+        label_by_catalogues(archive, tables, rules(a={"classes": [{"as": "wd"}]}), "k")
+    assert "VizieR" in str(caught.value)
+
+
+def test_pipeline_classes_without_a_digit_are_claims_too(shared_data):
+    """SDSS templates of O stars are called O and OB (six of each in a real list): such a star is no NO for the task o."""
+    with (shared_data / "real/catalogs/sdss_pipeline_template_inputs.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    task = {"O": "o", "OB": "o", "B": "b", "A": "a"}
+    claims, recipe = load_rules().claims, load_recipe("cross-task")
+    told = [row for row in rows if row["class"] in task]
+    assert Counter(row["class"] for row in told) == {"B": 30, "O": 6, "OB": 6, "A": 5}
+    for row in told:
+        names = frozenset(claim.as_ for claim in claims if claim.fits(None, row["subclass"]))
+        assert matches(names, recipe.classes[task[row["class"]]].never_negative), row
