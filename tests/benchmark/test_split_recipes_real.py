@@ -5,17 +5,21 @@ import importlib.util
 import shutil
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from specvi_benchmark.archive.known.label import label_by_catalogues
 from specvi_benchmark.archive.known.rules import LabelRules, load_rules
+from specvi_benchmark.archive.labelling import Known, label_archive
+from specvi_benchmark.archive.labels import LabelSet, write_set
 from specvi_benchmark.archive.source import StoredArchive
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits.build import build_split
 from specvi_benchmark.splits.recipe import load_recipe, matches, open_archive, refuse_unknown_classes
+from specvi_benchmark.splits.refresh import refresh_split
 from specvi_benchmark.splits.verify import verify_split
 
 HERE = Path(__file__).parent
@@ -356,3 +360,44 @@ def test_pipeline_classes_without_a_digit_are_claims_too(shared_data):
     for row in told:
         names = frozenset(claim.as_ for claim in claims if claim.fits(None, row["subclass"]))
         assert matches(names, recipe.classes[task[row["class"]]].never_negative), row
+
+
+@pytest.mark.slow
+def test_a_refresh_knows_its_objects_when_the_archive_calls_them_otherwise(known, tmp_path):
+    """Spectra get Gaia ids, so ``position-…`` becomes ``gaia-…``: no star of the old split may come again."""
+    folder, rows, _ = known
+    shutil.copytree(folder / "archive", tmp_path / "archive")
+    recipe = load_recipe("specvi-bench").scaled(0.01, 1)
+    weak = recipe.weak_classifier.model_copy(update={"acceptance": 0.02})
+    recipe = recipe.model_copy(update={"weak_classifier": weak})
+    old = build_split(recipe, archive=open_archive(recipe, tmp_path / "archive"), work=folder / "work")
+    star = {row.id: row.object_id for row in rows}
+    names = {name: number for number, name in enumerate(dict.fromkeys(star.values()), start=10**18)}
+    stored = StoredArchive.open(tmp_path / "archive", labels="known-objects")
+    again = {}
+    for row, record in zip((r for r in rows if r.survey == "lamost"), _lamost(stored), strict=True):
+        again[row.id] = Known(
+            record.known_as, record.evidence, record.decidable, record.random, names[star[row.id]]
+        )
+    wd = next(c for c in old.candidates if (c.task.key, c.truth) == ("wd", "YES"))
+    refuted = star[f"lamost:DR10:{wd.spectrum.survey_id}"]
+    again = {id_: replace(one, known_as=frozenset({"border-ba-star"})) if star[id_] == refuted else one
+             for id_, one in again.items()}  # fmt: skip
+    label_archive(tmp_path / "archive", "known-objects", "again", again)
+    write_set(
+        tmp_path / "archive", "known-objects", LabelSet(label_source="again", classes=load_rules().classes)
+    )
+    newer = recipe.model_copy(update={"version": "2"})
+    done = refresh_split(old, newer, archive=open_archive(newer, tmp_path / "archive"), work=folder / "work")
+    shown = {star[f"lamost:DR10:{c.spectrum.survey_id}"] for c in old.candidates}
+    fresh = {star[f"lamost:DR10:{c.spectrum.survey_id}"] for c in done.fresh.candidates}
+    assert all(c.object_id_source == "position" for c in old.candidates)
+    assert all(c.object_id_source == "gaia" for c in done.fresh.candidates)
+    assert len(fresh) > 50
+    assert not shown & fresh
+    assert [item.id for item in done.withdrawn] == [wd.id]
+    assert done.not_there == 0
+
+
+def _lamost(stored):
+    return [record for shard in range(stored.shards) for record in stored.read_shard(shard)]

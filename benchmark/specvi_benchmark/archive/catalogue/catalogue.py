@@ -152,7 +152,7 @@ class Catalogue:
         numbers without leading zeros. From a column of file names, else from the columns of those parts.
         """
         if self.has("file"):
-            named = [_name_of(text) for text in self.texts("file")]
+            named = [spectrum_name(text) for text in self.texts("file")]
             if any(named):
                 return named
         for parts in _PARTS:
@@ -187,8 +187,8 @@ class Catalogue:
         return 15 * (h + m / 60 + s / 3600), np.where(south, -size, size)
 
 
-def _name_of(text: str | None) -> str | None:
-    """Return the spectrum that a file name names."""
+def spectrum_name(text: str | None) -> str | None:
+    """Return the spectrum that a file name names, as `Catalogue.spectrum_names` gives it; None where it names none."""
     if text is None:
         return None
     if found := _LAMOST_FILE.search(text):
