@@ -35,10 +35,11 @@ def home() -> Path:
 
 
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield a temporary path in the same folder; on success it replaces ``path``, durably.
 
-    A reader sees the old file or the whole new one, never a part; an exception leaves the old one.
+    A reader sees the old file or the whole new one, never a part; an exception leaves the old one. ``mode``: who may
+    read and write it, less what the user's umask takes away.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -46,7 +47,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(mode & ~_umask())
         durable_replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from astropy.coordinates import SkyCoord
+from astropy.coordinates import FK4, SkyCoord
 from astropy.io.votable import from_table, writeto
 from astropy.table import MaskedColumn, Table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specvi_benchmark.archive.catalogue import read_catalogue
-from specvi_benchmark.archive.catalogue.roles import MATCHED, roles_of
+from specvi_benchmark.archive.catalogue.roles import MATCHED, of_old_equinox, roles_of
 from specvi_benchmark.archive.catalogue.values import of_designations, sexagesimal, typed, whole_numbers
 from specvi_benchmark.errors import UserError
 
@@ -354,3 +354,76 @@ def test_designations_of_a_real_table_are_its_positions(shared_data):
     assert np.median(stated.separation(given_).arcsec) < 0.2
     gaia = read_catalogue(shared_data / "real/catalogs/carbon_screen_objects.csv").ids("gaia")
     assert gaia[:2].tolist() == [5666458346271348992, 1422012892308493568]
+
+
+OLD = SkyCoord(ra=[10.0, 200.0] * u.deg, dec=[41.0, -5.0] * u.deg)  # of 2000
+
+
+def old_parts():
+    """The two places as a catalogue of 1900 prints them: precessed by astropy, twenty minutes of arc away and more."""
+    then = OLD.transform_to(FK4(equinox="B1900"))
+    ra, dec = then.ra.hms, then.dec.signed_dms
+    return then, [
+        np.array(ra.h, int), np.array(ra.m, int), ra.s,
+        ["-" if sign < 0 else "+" for sign in dec.sign], np.array(dec.d, int), np.array(dec.m, int), dec.s,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["mrt", "votable", "ecsv", "vizier"])
+def test_positions_of_1900_are_not_taken_for_those_of_2000(form, tmp_path):
+    """Stephenson's catalogue of S stars gives positions of B1900: VizieR's own column of J2000 counts, if there."""
+    then, parts = old_parts()
+    assert then.ra.deg[0] - OLD.ra.deg[0] == pytest.approx(
+        -1.37, abs=0.02
+    )  # 3.3 s of time a year at this place
+    names = ["RAh", "RAm", "RAs", "DE-", "DEd", "DEm", "DEs"]
+    told = {"RAh": "Right Ascension B1900 (hours)", "DEd": "Declination B1900 (degrees)"}
+    path = tmp_path / "old.txt"
+    if form == "vizier":
+        about = "".join(f"#Column\t{name}\t(I2)\t{told.get(name, 'a part')}\t[ucd]\n" for name in names)
+        rows = "\n".join("\t".join(map(str, row)) for row in zip(*parts, strict=True))
+        rules = "\t".join("-" * len(name) for name in names)
+        path.write_text(
+            "#\n" + about + "\t".join(names) + "\n" + "\t" * 6 + "\n" + rules + "\n" + rows + "\n"
+        )
+    else:
+        table = Table(dict(zip(names, parts, strict=True)))
+        for name, text in told.items():
+            table[name].description = text
+        table.write(path, format={"mrt": "ascii.mrt", "votable": "votable", "ecsv": "ascii.ecsv"}[form])
+    catalogue = read_catalogue(path)
+    assert not np.isfinite(catalogue.positions()[0]).any()
+    assert "equinox before 2000" in catalogue.notes[0]
+
+
+def test_names_and_descriptions_tell_old_equinoxes_from_present_ones(tmp_path):
+    told = {
+        "Right Ascension B1900 (hours)": True, "Right ascension (1950)": True, "Declination, B1875.0": True,
+        "Right Ascension J2000 (hours) at Epoch 1950": False, "RA (ICRS) at Ep=1991.25": False, "RA, 19000 rows": False,
+        "Right ascension of the fibre": False, "": False,
+    }  # fmt: skip
+    assert {text: of_old_equinox(text) for text in told} == told
+    (tmp_path / "t.csv").write_text("RA (1950),DEC (1950),RAJ2000,DEJ2000\n9.0,40.7,10.0,41.0\n")
+    catalogue = read_catalogue(tmp_path / "t.csv")
+    assert [float(one[0]) for one in catalogue.positions()] == [10.0, 41.0]
+    (tmp_path / "o.csv").write_text("obsid,RA (1950),DEC (1950)\n1,9.0,40.7\n")
+    assert not np.isfinite(read_catalogue(tmp_path / "o.csv").positions()[0]).any()
+
+
+def test_sdss_v_spectra_are_named_by_field_night_and_catalogid(tmp_path):
+    """Its files are spec-FIELD-MJD-CATALOGID.fits; a CV's label by SDSS-V holds for that spectrum only."""
+    (tmp_path / "f.csv").write_text("file\nspec-015000-59146-4375786564.fits\nspec-0266-51602-0031.fits\n")
+    (tmp_path / "c.csv").write_text("field,mjd,catalogid\n15000,59146,4375786564\n")
+    files, parts = (read_catalogue(tmp_path / name) for name in ("f.csv", "c.csv"))
+    assert files.spectrum_names() == ["15000-59146-4375786564", "266-51602-31"]
+    assert parts.spectrum_names() == files.spectrum_names()[:1]
+
+
+def test_the_positions_of_sdss_names_count(tmp_path):
+    """VizieR's J/MNRAS/536/1057 has a column SDSS of names, and GaiaEDR3."""
+    (tmp_path / "i.csv").write_text("SDSS,GaiaEDR3,Vtype\nJ063259.37+045622.5,1422012892308493568,polar\n")
+    catalogue = read_catalogue(tmp_path / "i.csv")
+    ra, dec = catalogue.positions()
+    there = SkyCoord("06h32m59.37s", "+04d56m22.5s")
+    assert (ra[0], dec[0]) == pytest.approx((there.ra.deg, there.dec.deg), abs=1e-9)
+    assert catalogue.ids("gaia").tolist() == [GAIA]

@@ -10,7 +10,7 @@ from specvi_benchmark.cli import bench_screen
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.surveys.reading import read_spectra
-from specvi_benchmark.surveys.sample_files import lamost_array, lamost_coadd
+from specvi_benchmark.surveys.sample_files import desi_stack, lamost_array, lamost_coadd
 
 
 def run(*arguments):
@@ -23,12 +23,12 @@ def run(*arguments):
 def test_the_plain_loop_reads_what_the_reader_does(tmp_path, name, write):
     write(tmp_path / "spec.fits")
     (spectrum,) = read_spectra(tmp_path / "spec.fits").spectra
-    arrays, values = cost.plain_loop(tmp_path / "spec.fits", cost.LAMOST_ARRAYS[name])
+    arrays, values = cost.plain_loop(tmp_path / "spec.fits", cost.LAYOUTS[name])
     rows = arrays[0] if name == "lamost-array" else [array[0] for array in arrays]
     good = spectrum.good
     assert np.array_equal(rows[0][good], spectrum.flux[good])
     assert np.array_equal(rows[1][good], spectrum.ivar[good])
-    told = dict(zip(cost.KEYWORDS, values, strict=True))
+    told = dict(zip(cost.LAYOUTS[name].keywords, values, strict=True))
     assert (str(told["OBSID"]), told["RA"]) == (spectrum.survey_id, spectrum.ra_deg)
 
 
@@ -39,6 +39,26 @@ def test_ingesting_is_timed_in_turns(tmp_path, capsys):
     assert (found["format"], found["files"]) == ("lamost-coadd", 1)
     assert found["ours_ms"] > 0
     assert found["astropy_ms"] > 0
+    assert found["against_two"] > 0
+
+
+def test_another_layout_is_not_timed(tmp_path):
+    desi_stack(tmp_path / "stack.fits")
+    with pytest.raises(UserError, match="not a common layout"):
+        cost.measure_ingest([tmp_path / "stack.fits"], 1)
+
+
+@pytest.mark.parametrize("name", ["sdss-spec", "sdss-spspec"])
+def test_the_plain_loop_reads_sdss_files_too(tmp_path, name):
+    layout = cost.LAYOUTS[name]
+    layout.write(tmp_path / "spec.fits", 0)
+    (spectrum,) = read_spectra(tmp_path / "spec.fits").spectra
+    arrays, values = cost.plain_loop(tmp_path / "spec.fits", layout)
+    flux = arrays[0] if name == "sdss-spec" else arrays[0][0]
+    assert np.array_equal(flux[spectrum.good], spectrum.flux[spectrum.good])
+    assert {spectrum.mjd, round(spectrum.claims.redshift, 4)} <= {
+        round(float(value), 4) for value in values if not isinstance(value, str)
+    }
 
 
 def test_a_survey_takes_what_the_figures_say(capsys):

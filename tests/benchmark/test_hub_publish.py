@@ -404,3 +404,33 @@ def test_a_push_uploads_exactly_what_the_dry_run_wrote(tmp_path):
     assert (back.fingerprint, back.name, back.version) == (made().fingerprint, "toy", "3")
     assert back.recipe["hub"] == "me/toy"
     assert back.recipe["weak_classifier"] == {"acceptance": 0.8}
+
+
+@pytest.mark.slow
+def test_private_is_never_public(tmp_path):
+    """A repository that is there keeps who may see it: what was to be private must not go into a public one."""
+    write_split(made(), tmp_path / "toy")
+    hub = hub_server.Hub(token="secret-token")
+    hub.add("me/open", {"notes.txt": b"kept"})
+    arguments = ("push", tmp_path / "toy", "--date", "2026-01-02", "--private")
+    with hub_server.serve_hub(hub) as url:
+        done = push(url, tmp_path, *arguments, "--repo", "me/open", token="secret-token")
+        assert done.returncode == 2
+        assert "is public" in done.stderr
+        assert hub.head("me/open") == {"notes.txt": b"kept"}
+        for _ in range(2):  # made private, and private when it is there
+            done = push(url, tmp_path, *arguments, "--repo", "me/closed", token="secret-token")
+            assert done.returncode == 0, done.stderr
+        assert hub.private == {"me/closed"}
+        assert "test_cv.parquet" in hub.head("me/closed")
+
+
+def test_what_a_dry_run_tells_to_do_next_is_what_was_asked(capsys, tmp_path):
+    write_split(made(), tmp_path / "toy")
+    asked = ("--repo", "me/toy", "--date", "2026-01-02", "--official-names", "--private", "--branch", "v2")
+    code, out, err = specvi(
+        capsys, "split", "push", tmp_path / "toy", *asked, "--dry-run", "--out", tmp_path / "dry"
+    )
+    assert code == 0, err
+    told = out.split("Next: ")[1].split()
+    assert told == ["specvi", "split", "push", str(tmp_path / "toy"), *asked]

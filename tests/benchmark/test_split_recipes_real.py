@@ -1,20 +1,25 @@
 """The recipes for real surveys, run on a small archive with made-up catalogue tables; label traps and evidence."""
 
+import csv
 import importlib.util
 import shutil
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from specvi_benchmark.archive.known.label import label_by_catalogues
 from specvi_benchmark.archive.known.rules import LabelRules, load_rules
+from specvi_benchmark.archive.labelling import Known, label_archive
+from specvi_benchmark.archive.labels import LabelSet, write_set
 from specvi_benchmark.archive.source import StoredArchive
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits.build import build_split
-from specvi_benchmark.splits.recipe import load_recipe, open_archive, refuse_unknown_classes
+from specvi_benchmark.splits.recipe import load_recipe, matches, open_archive, refuse_unknown_classes
+from specvi_benchmark.splits.refresh import refresh_split
 from specvi_benchmark.splits.verify import verify_split
 
 HERE = Path(__file__).parent
@@ -279,3 +284,120 @@ def test_what_was_fetched_by_a_list_is_not_ordinary(tiny):
     label_by_catalogues(archive, tables, found, "k", ordinary=tables / "drawn.csv")
     ordinary = {record.spectrum.survey_id for record in records_of(archive) if record.random}
     assert ordinary == {row.obsid for row in own[10:20]}
+
+
+def far_apart(rows):
+    """Two stars of LAMOST that are seen once, as (row of the archive, row of the archive)."""
+    seen = Counter(row.object_id for row in rows if row.survey == "lamost")
+    return [row for row in rows if row.survey == "lamost" and seen[row.object_id] == 1][:2]
+
+
+@pytest.mark.parametrize("changing", [False, True])
+def test_where_id_and_position_of_a_row_contradict_each_other_both_places_are_doubtful(tiny, changing):
+    """A mistyped obsid: the white dwarf is at one of the two places. Neither may become a certain YES or a NO."""
+    archive, tables, rows = tiny
+    named, meant = far_apart(rows)
+    sky.write_table(tables / "a.csv", ["obsid", "ra", "dec"], [(named.obsid, meant.ra, meant.dec)])
+    name = "cv" if changing else "wd"
+    report = label_by_catalogues(archive, tables, rules(a={"classes": [{"as": name}]}), "k")
+    found = {record.spectrum.survey_id: record for record in records_of(archive)}
+    for row in (named, meant):
+        assert found[row.obsid].known_as == {f"doubtful-{name}"}
+        assert "contradict" in found[row.obsid].evidence["doubts"][0]
+    assert sum(bool(record.known_as) for record in found.values()) == 2
+    assert report.remarks == (
+        "a: 1 rows share an id with a spectrum that lies elsewhere; what is at either place is doubtful",
+    )
+
+
+def test_a_contradicted_row_takes_no_certainty_from_a_sound_one(tiny):
+    archive, tables, rows = tiny
+    named, meant = far_apart(rows)
+    sky.write_table(tables / "a.csv", ["obsid", "ra", "dec"], [(named.obsid, meant.ra, meant.dec)])
+    sky.write_table(tables / "b.csv", ["obsid"], [(meant.obsid,)])
+    wd = {"classes": [{"as": "wd"}]}
+    label_by_catalogues(archive, tables, rules(a=wd, b=wd), "k")
+    found = {record.spectrum.survey_id: record.known_as for record in records_of(archive)}
+    assert (found[named.obsid], found[meant.obsid]) == ({"doubtful-wd"}, {"wd"})
+
+
+def test_no_class_that_is_doubtful_is_a_negative_of_its_task():
+    """Whatever class a row has: if the row is contradicted, the object is no negative where it would not be as member."""
+    for name in RECIPES:
+        for wanted in load_recipe(name).classes.values():
+            for known_as in load_rules().classes:
+                if known_as.startswith("doubtful-"):
+                    bare = frozenset({known_as.removeprefix("doubtful-")})
+                    member = matches(bare, wanted.positives) or matches(bare, wanted.never_negative)
+                    assert not member or matches(frozenset({known_as}), wanted.never_negative)
+
+
+def test_a_running_number_called_id_hides_no_position(tiny):
+    """lamost-dr1-be-stars.csv has the columns id (1, 2, …) and designation: rows are found by position all the same."""
+    archive, tables, rows = tiny
+    star, _ = far_apart(rows)
+    sky.write_table(tables / "a.csv", ["id", "ra", "dec"], [(1, star.ra, star.dec)])
+    label_by_catalogues(archive, tables, rules(a={"classes": [{"as": "wd"}]}), "k")
+    assert {record.spectrum.survey_id for record in records_of(archive) if record.known_as} == {star.obsid}
+
+
+def test_a_table_that_places_no_row_is_refused(tiny):
+    archive, tables, _ = tiny
+    sky.write_table(tables / "a.csv", ["id", "RA (1900)", "DEC (1900)"], [(1, 10.0, 5.0)])
+    with pytest.raises(UserError, match="which object it is about") as caught:
+        label_by_catalogues(archive, tables, rules(a={"classes": [{"as": "wd"}]}), "k")
+    assert "VizieR" in str(caught.value)
+
+
+def test_pipeline_classes_without_a_digit_are_claims_too(shared_data):
+    """SDSS templates of O stars are called O and OB (six of each in a real list): such a star is no NO for the task o."""
+    with (shared_data / "real/catalogs/sdss_pipeline_template_inputs.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    task = {"O": "o", "OB": "o", "B": "b", "A": "a"}
+    claims, recipe = load_rules().claims, load_recipe("cross-task")
+    told = [row for row in rows if row["class"] in task]
+    assert Counter(row["class"] for row in told) == {"B": 30, "O": 6, "OB": 6, "A": 5}
+    for row in told:
+        names = frozenset(claim.as_ for claim in claims if claim.fits(None, row["subclass"]))
+        assert matches(names, recipe.classes[task[row["class"]]].never_negative), row
+
+
+@pytest.mark.slow
+def test_a_refresh_knows_its_objects_when_the_archive_calls_them_otherwise(known, tmp_path):
+    """Spectra get Gaia ids, so ``position-…`` becomes ``gaia-…``: no star of the old split may come again."""
+    folder, rows, _ = known
+    shutil.copytree(folder / "archive", tmp_path / "archive")
+    recipe = load_recipe("specvi-bench").scaled(0.01, 1)
+    weak = recipe.weak_classifier.model_copy(update={"acceptance": 0.02})
+    recipe = recipe.model_copy(update={"weak_classifier": weak})
+    old = build_split(recipe, archive=open_archive(recipe, tmp_path / "archive"), work=folder / "work")
+    star = {row.id: row.object_id for row in rows}
+    names = {name: number for number, name in enumerate(dict.fromkeys(star.values()), start=10**18)}
+    stored = StoredArchive.open(tmp_path / "archive", labels="known-objects")
+    again = {}
+    for row, record in zip((r for r in rows if r.survey == "lamost"), _lamost(stored), strict=True):
+        again[row.id] = Known(
+            record.known_as, record.evidence, record.decidable, record.random, names[star[row.id]]
+        )
+    wd = next(c for c in old.candidates if (c.task.key, c.truth) == ("wd", "YES"))
+    refuted = star[f"lamost:DR10:{wd.spectrum.survey_id}"]
+    again = {id_: replace(one, known_as=frozenset({"border-ba-star"})) if star[id_] == refuted else one
+             for id_, one in again.items()}  # fmt: skip
+    label_archive(tmp_path / "archive", "known-objects", "again", again)
+    write_set(
+        tmp_path / "archive", "known-objects", LabelSet(label_source="again", classes=load_rules().classes)
+    )
+    newer = recipe.model_copy(update={"version": "2"})
+    done = refresh_split(old, newer, archive=open_archive(newer, tmp_path / "archive"), work=folder / "work")
+    shown = {star[f"lamost:DR10:{c.spectrum.survey_id}"] for c in old.candidates}
+    fresh = {star[f"lamost:DR10:{c.spectrum.survey_id}"] for c in done.fresh.candidates}
+    assert all(c.object_id_source == "position" for c in old.candidates)
+    assert all(c.object_id_source == "gaia" for c in done.fresh.candidates)
+    assert len(fresh) > 50
+    assert not shown & fresh
+    assert [item.id for item in done.withdrawn] == [wd.id]
+    assert done.not_there == 0
+
+
+def _lamost(stored):
+    return [record for shard in range(stored.shards) for record in stored.read_shard(shard)]

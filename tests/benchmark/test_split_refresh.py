@@ -18,7 +18,15 @@ from specvi_benchmark.splits.families import fit_other
 from specvi_benchmark.splits.io import read_split, write_split
 from specvi_benchmark.splits.recipe import Recipe, WeakClassifier, load_recipe
 from specvi_benchmark.splits.refresh import refresh_split
-from specvi_benchmark.splits.seal import label_hash, question_hash, seal, verify_seal, write_questions
+from specvi_benchmark.splits.seal import (
+    label_hash,
+    question_hash,
+    read_secret,
+    seal,
+    verify_seal,
+    write_questions,
+    write_sealed,
+)
 from specvi_benchmark.splits.simulated import SimulatedArchive
 from specvi_benchmark.splits.verify import verify_split
 
@@ -175,6 +183,37 @@ def test_a_seal_holds_for_the_labels_it_was_made_of(make_split):
     verify_seal(commitment, shuffled, secret)
 
 
+def test_a_commitment_with_other_counts_opens_nothing(make_split):
+    split = make_split()
+    commitment, secret = seal(split)
+    more = commitment.model_copy(update={"counts": {"test": {"cv": 300}}})
+    with pytest.raises(UserError, match="other counts"):
+        verify_seal(more, split, secret)
+
+
+@pytest.mark.parametrize("secret", ["c.json", "questions/s.json", "questions"])
+def test_a_secret_is_never_put_where_it_would_be_published(make_split, tmp_path, secret):
+    with pytest.raises(UserError, match="would be published"):
+        write_sealed(make_split(), tmp_path / "c.json", tmp_path / secret, tmp_path / "questions")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_seal_that_could_not_write_its_questions_is_no_seal(make_split, tmp_path):
+    """Questions come first: a seal without them, whose files are never overwritten, could not be published."""
+    (tmp_path / "questions").mkdir()
+    (tmp_path / "questions/mine").touch()
+    paths = tmp_path / "c.json", tmp_path / "s.json", tmp_path / "questions"
+    with pytest.raises(UserError, match="not empty"):
+        write_sealed(make_split(), *paths)
+    assert not paths[0].exists()
+    assert not paths[1].exists()
+    (tmp_path / "questions/mine").unlink()
+    sealed = write_sealed(make_split(), *paths)
+    assert paths[1].stat().st_mode & 0o777 == 0o600
+    verify_seal(sealed, make_split(), read_secret(paths[1]))
+    assert sorted(path.name for path in paths[2].iterdir()) == ["test_cv.parquet"]
+
+
 def test_the_commitment_tells_nothing_without_the_salt(make_split):
     """Twelve labels can be guessed in 2^12 tries; with a salt that is not known no try can be checked."""
     split = make_split()
@@ -200,8 +239,9 @@ def test_published_questions_hold_no_label(make_split, tmp_path):
     assert [row["extra_info"]["index"] for row in found] == sorted(c.id for c in candidates)
     assert all(row["reward_model"] == {"ground_truth": None, "type": None} for row in found)
     text = str([{k: v for k, v in row.items() if k != "prompt"} for row in found])
-    for word in ("YES", "cv-polar", "a-catalogue", "object-"):
+    for word in ("YES", "cv-polar", "a-catalogue", "object-", *(c.spectrum.name for c in candidates)):
         assert word not in text
+    assert {row["extra_info"]["name"] for row in found} == {""}
     assert found[0]["errors"]["ivar"] == min(candidates, key=lambda c: c.id).spectrum.ivar.tolist()
 
 

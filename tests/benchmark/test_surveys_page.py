@@ -10,7 +10,7 @@ import pytest
 from astropy.io import fits
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.surveys import formats, read_spectrum
+from specvi_benchmark.surveys import formats, read_spectrum, registry
 from specvi_benchmark.surveys.page import main, tables, with_tables
 from specvi_benchmark.surveys.registry import all_formats
 
@@ -50,9 +50,11 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (folder / "halfmetre.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(folder)])
     all_formats.cache_clear()
+    registry._told.clear()
     yield
     sys.modules.pop(f"{formats.__name__}.halfmetre", None)
     all_formats.cache_clear()
+    registry._told.clear()
 
 
 def write(path: Path, telescope: str) -> None:

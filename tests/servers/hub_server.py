@@ -22,6 +22,7 @@ class Hub:
     token: str | None = None
     commits: dict[str, dict[str, dict[str, bytes]]] = field(default_factory=dict)
     branches: dict[str, dict[str, str]] = field(default_factory=dict)
+    private: set[str] = field(default_factory=set)
     asked: list[tuple[str, str, str | None]] = field(default_factory=list)
 
     def add(
@@ -72,6 +73,9 @@ class _Handler(BaseHTTPRequestHandler):
             repo = f"{asked.get('organization') or 'someone'}/{asked['name']}"
             if repo not in self.hub.commits:
                 self.hub.add(repo, {})
+                self.hub.private |= (
+                    {repo} if asked.get("visibility") == "private" or asked.get("private") else set()
+                )
             return self._json({"url": f"{self._root()}/datasets/{repo}", "name": repo})
         if path == "/api/validate-yaml":
             return self._json({"errors": [], "warnings": []})
@@ -146,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
             "_id": "0",
             "id": repo,
             "sha": commit,
-            "private": False,
+            "private": repo in self.hub.private,
             "siblings": [{"rfilename": path} for path in files],
         }
 

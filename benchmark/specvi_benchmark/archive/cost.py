@@ -5,7 +5,7 @@ import resource
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -21,20 +21,53 @@ from specvi_benchmark.archive.source import StoredArchive
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits.recipe import Recipe, load_recipe, open_archive
 from specvi_benchmark.splits.simulated import SimulatedArchive
-from specvi_benchmark.splits.workers import workers
+from specvi_benchmark.splits.workers import Pool, workers
 from specvi_benchmark.surveys.reading import read_spectra
-from specvi_benchmark.surveys.sample_files import lamost_array, lamost_coadd
+from specvi_benchmark.surveys.sample_files import lamost_array, lamost_coadd, sdss_spec, sdss_spspec
 
 SURVEY = 11_000_000
 """Spectra of a LAMOST release, to which the figures are carried over."""
 
-MADE_UP = 100
-KEYWORDS = (
+PROCESSES = 2
+
+_LAMOST = (
     *("OBSID", "DATA_V", "RA", "DEC", "LMJD", "PLANID", "SPID", "FIBERID", "FIBERTYP", "CLASS", "SUBCLASS"),
     *("Z", "COEFF0", "COEFF1", *(f"SNR{band}" for band in "UGRIZ")),
 )
-LAMOST_ARRAYS: dict[str, list[tuple[int, str | None]]] = {"lamost-coadd": [(1, name) for name in ("FLUX", "IVAR", "WAVELENGTH", "ANDMASK")],
-                 "lamost-array": [(0, None)]}  # fmt: skip
+_SPECTRO1D = (
+    *("PLATEID", "MJD", "FIBERID", "RAOBJ", "DECOBJ", "VERS2D", "SPEC_CLN", "Z", "Z_WARNIN"),
+    *("COEFF0", "COEFF1", "SN_G", "SN_R", "SN_I"),
+)
+_CATALOGUE = ("PLATE", "MJD", "FIBERID", "RUN2D", "PLUG_RA", "PLUG_DEC", "CLASS", "SUBCLASS", "Z", "ZWARNING")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a plain loop reads of a file: arrays as (HDU, column or None), header's values, cells of HDU 2."""
+
+    write: Callable[[Path, int], None]
+    arrays: tuple[tuple[int, str | None], ...]
+    keywords: tuple[str, ...]
+    cells: tuple[str, ...] = ()
+    packed: bool = True  # as the survey publishes it
+    made_up: int = 200
+
+
+LAYOUTS = {
+    "lamost-coadd": Layout(
+        lamost_coadd, tuple((1, name) for name in ("FLUX", "IVAR", "WAVELENGTH", "ANDMASK")), _LAMOST
+    ),
+    "lamost-array": Layout(lamost_array, ((0, None),), _LAMOST),
+    "sdss-spec": Layout(
+        sdss_spec,
+        tuple((1, name) for name in ("flux", "ivar", "loglam", "and_mask")),
+        ("PLATEID", "MJD", "FIBERID"),
+        _CATALOGUE,
+        packed=False,
+        made_up=50,
+    ),
+    "sdss-spspec": Layout(sdss_spspec, ((0, None),), _SPECTRO1D, packed=False, made_up=50),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +104,20 @@ class SimulatedCost:
 
 @dataclass(frozen=True, slots=True)
 class IngestCost:
-    """Ingesting gzipped LAMOST files of one layout: processor milliseconds a file, and astropy's in the same turns.
+    """Ingesting files of one layout, and reading the same in a plain astropy loop, in turns.
 
-    ``ratio``: astropy's over ours, on one core.
+    Attributes
+    ----------
+    format, files
+        Layout, and files a turn.
+    ours_ms, astropy_ms
+        Processor milliseconds a file, one process.
+    ratio
+        astropy's over ours: one process against one.
+    ours_two_ms, astropy_two_ms
+        Milliseconds a file by the clock, two processes.
+    against_one, against_two
+        By the clock: how many times as fast two processes of ours are as one of the loop's, and as two.
     """
 
     format: str
@@ -81,6 +125,10 @@ class IngestCost:
     ours_ms: float
     astropy_ms: float
     ratio: float
+    ours_two_ms: float
+    astropy_two_ms: float
+    against_one: float
+    against_two: float
 
 
 def bench_recipe(spectra: int) -> Recipe:
@@ -145,72 +193,122 @@ def _screen(work: tuple[Path, int, int]) -> ScreenCost:
 
 
 def measure_ingest(paths: Sequence[Path] | None, rounds: int) -> list[IngestCost]:
-    """Read files, pack and write them as a step of ingesting does, and as a plain astropy loop, in turns, on one core.
+    """Read files, pack and write them as a step of ingesting does, and as a plain astropy loop, in turns.
 
-    The loop opens each file, copies the arrays as float64, and looks up the header's values that a spectrum has.
+    The loop opens each file, copies the arrays as float64, and looks up the values that a spectrum has. Both run
+    in one process and in two, all of them worker processes as `ingest` has them.
 
     Parameters
     ----------
     paths
-        Files of LAMOST; None: `MADE_UP` of each layout, made up and gzipped.
+        Files of these layouts; None: some of each, made up, and gzipped where the survey does so.
 
     Raises
     ------
     UserError
-        A file is none of LAMOST.
+        A file is of another layout.
     """
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, workers(PROCESSES) as pool:
         sets = _by_layout(paths) if paths else _made_up(Path(scratch))
-        found = []
-        for name, files in sets.items():
-            pairs = [_pair(files, name, Path(scratch) / f"{name}-{turn}") for turn in range(rounds + 1)]
-            ours, bare = (median(pair[side] for pair in pairs[1:]) / len(files) * 1e3 for side in (0, 1))
-            ratio = median(bare / ours for ours, bare in pairs[1:])
-            found.append(IngestCost(name, len(files), ours, bare, ratio))
-    return found
+        return [
+            _cost(name, files, [_turn(pool, files, name, Path(scratch)) for _ in range(rounds + 1)][1:])
+            for name, files in sets.items()
+        ]
 
 
 def _by_layout(paths: Sequence[Path]) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     for path in paths:
         name = read_spectra(path).format
-        if name not in LAMOST_ARRAYS:
-            raise UserError("not a LAMOST file", where=path, expected=" or ".join(LAMOST_ARRAYS), got=name)
+        if name not in LAYOUTS:
+            raise UserError("not a common layout", where=path, expected=" or ".join(LAYOUTS), got=name)
         found.setdefault(name, []).append(path)
     return found
 
 
 def _made_up(folder: Path) -> dict[str, list[Path]]:
     found = {}
-    for name, write in (("lamost-array", lamost_array), ("lamost-coadd", lamost_coadd)):
-        found[name] = [folder / f"{name}-{number:05d}.fits.gz" for number in range(MADE_UP)]
+    for name, layout in LAYOUTS.items():
+        ending = ".fits.gz" if layout.packed else ".fits"
+        found[name] = [folder / f"{name}-{number:05d}{ending}" for number in range(layout.made_up)]
         plain = folder / "plain.fits"
         for number, path in enumerate(found[name]):
-            write(plain, number)
-            path.write_bytes(gzip.compress(plain.read_bytes(), 6))
+            layout.write(plain, number)
+            path.write_bytes(gzip.compress(plain.read_bytes(), 6) if layout.packed else plain.read_bytes())
             plain.unlink()
     return found
 
 
-def _pair(files: Sequence[Path], name: str, archive: Path) -> tuple[float, float]:
-    listed = tuple(Found(str(path), path.stat().st_size, 0) for path in files)
+Job = tuple[str, tuple[str, ...], Path]
+"""Layout, files, and where shards are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Seconds of one turn: processor of one process, clock of one and of two; ours, and the loop's."""
+
+    ours_s: float
+    loop_s: float
+    loop_clock_s: float
+    ours_two_s: float
+    loop_two_s: float
+
+
+def _turn(pool: Pool, files: Sequence[Path], name: str, scratch: Path) -> _Turn:
+    def timed(function: Callable[[Job], float], processes: int) -> tuple[float, float]:
+        shares = [tuple(map(str, files[first::processes])) for first in range(processes)]
+        jobs = [(name, share, scratch / f"{name}-{place}") for place, share in enumerate(shares) if share]
+        start = time.perf_counter()
+        processor_s = sum(pool.map(function, jobs))
+        return processor_s, time.perf_counter() - start
+
+    ours, loop = timed(_ours, 1), timed(_loop, 1)
+    return _Turn(ours[0], loop[0], loop[1], timed(_ours, PROCESSES)[1], timed(_loop, PROCESSES)[1])
+
+
+def _cost(name: str, files: Sequence[Path], turns: Sequence[_Turn]) -> IngestCost:
+    def middle(value: Callable[[_Turn], float]) -> float:
+        return median(map(value, turns))
+
+    return IngestCost(
+        name,
+        len(files),
+        ours_ms=middle(lambda turn: turn.ours_s) / len(files) * 1e3,
+        astropy_ms=middle(lambda turn: turn.loop_s) / len(files) * 1e3,
+        ratio=middle(lambda turn: turn.loop_s / turn.ours_s),
+        ours_two_ms=middle(lambda turn: turn.ours_two_s) / len(files) * 1e3,
+        astropy_two_ms=middle(lambda turn: turn.loop_two_s) / len(files) * 1e3,
+        against_one=middle(lambda turn: turn.loop_clock_s / turn.ours_two_s),
+        against_two=middle(lambda turn: turn.loop_two_s / turn.ours_two_s),
+    )
+
+
+def _ours(job: Job) -> float:
+    _, files, archive = job
+    listed = tuple(Found(file, Path(file).stat().st_size, 0) for file in files)
     start = time.process_time()
     FileStep(archive, 0, listed, None)()
-    middle = time.process_time()
-    for path in files:
-        plain_loop(path, LAMOST_ARRAYS[name])
-    return middle - start, time.process_time() - middle
+    return time.process_time() - start
 
 
-def plain_loop(path: Path, arrays: Sequence[tuple[int, str | None]]) -> tuple[list[Any], list[Any]]:
-    """Return a file's arrays as float64 and its header's values, as one would read them with astropy."""
+def _loop(job: Job) -> float:
+    name, files, _ = job
+    start = time.process_time()
+    for file in files:
+        plain_loop(Path(file), LAYOUTS[name])
+    return time.process_time() - start
+
+
+def plain_loop(path: Path, layout: Layout) -> tuple[list[Any], list[Any]]:
+    """Return a file's arrays as float64 and the values that a spectrum has, as one would read them with astropy."""
     from astropy.io import fits  # noqa: PLC0415  # slow to import
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with fits.open(path) as hdus:
             header = hdus[0].header
-            values = [header.get(keyword) for keyword in KEYWORDS]
+            values = [header.get(keyword) for keyword in layout.keywords]
+            values += [hdus[2].data[name][0] for name in layout.cells]
             stored = [hdus[number].data if column is None else hdus[number].data[column]
-                      for number, column in arrays]  # fmt: skip
+                      for number, column in layout.arrays]  # fmt: skip
             return [np.array(array, dtype=np.float64) for array in stored], values

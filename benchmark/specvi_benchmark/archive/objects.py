@@ -1,5 +1,6 @@
 """Which spectra are of one object: the same Gaia id, else positions within 3″."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,15 @@ from specvi_benchmark.splits.split import ObjectIdSource
 
 RADIUS_ARCSEC = 3.0
 """Within which two positions are one object: about the width of a LAMOST fibre (3.3″)."""
+
+RADIUS_CHORD = 2 * math.sin(math.radians(RADIUS_ARCSEC / 3600) / 2)
+"""The same between two `directions`."""
+
+
+def directions(ra_deg: FloatArray, dec_deg: FloatArray) -> FloatArray:
+    """Return ``(n, 3)`` unit vectors of ``(n,)`` places on the sky."""
+    ra, dec = np.radians(ra_deg), np.radians(dec_deg)
+    return np.column_stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +76,8 @@ def _links(
     rows = np.flatnonzero(np.isfinite(ra_deg) & np.isfinite(dec_deg))
     near = np.empty((0, 2), dtype=np.intp)
     if rows.size:
-        ra, dec = np.radians(ra_deg[rows]), np.radians(dec_deg[rows])
-        points = np.column_stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)])
-        chord = 2 * np.sin(np.radians(RADIUS_ARCSEC / 3600) / 2)
-        near = rows[cKDTree(points).query_pairs(chord, output_type="ndarray")]
+        points = directions(ra_deg[rows], dec_deg[rows])
+        near = rows[cKDTree(points).query_pairs(RADIUS_CHORD, output_type="ndarray")]
     one, other = gaia[near[:, 0]], gaia[near[:, 1]]
     near = near[(one == 0) | (other == 0) | (one == other)]
     with_gaia = np.flatnonzero(gaia)

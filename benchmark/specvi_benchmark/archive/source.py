@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from specvi_benchmark.archive.earlier import COLUMNS, shown_by
 from specvi_benchmark.archive.labels import (
     Label,
     labels_path,
@@ -17,12 +18,13 @@ from specvi_benchmark.archive.labels import (
     read_set,
     set_path,
 )
-from specvi_benchmark.archive.store import Shard, Store, spectrum_key
+from specvi_benchmark.archive.store import Shard, Store, key_of, spectrum_key
 from specvi_benchmark.archive.store.shard import read_columns
 from specvi_benchmark.archive.store.store import INFO
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.spectrum import Spectrum
-from specvi_benchmark.splits.archive import Key, Record
+from specvi_benchmark.splits.archive import Key, Record, Shown
+from specvi_benchmark.splits.split import Candidate
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,31 @@ class StoredArchive:
         }
 
     def shard_identity(self, shard: int) -> Mapping[str, Any]:
-        """Return what names the content of one shard, wherever it stands."""
+        """Return what names the light of one shard, wherever it stands and however it is labelled."""
+        return {"archive": "stored", "shard": self._store.shards[self._own[shard]].digest}
+
+    def shard_labels(self, shard: int) -> pa.Table:
+        """Return what is known of a shard's spectra; see `specvi_benchmark.splits.archive.Archive`."""
         own = self._store.shards[self._own[shard]]
-        return {"archive": "stored", "shard": own.digest, "labels": self._labels_digest(own)}
+        if self.labels is not None:
+            columns = ["object_id", "known_as", "decidable", "random"]
+            return read_label_columns(self._labels_path(own), columns)
+        about = read_columns(self._store.path(own), ["survey", "release", "survey_id", "name"])
+        names = [key_of(**row) for row in about.to_pylist()]
+        return pa.table(
+            {
+                "object_id": names,
+                "known_as": pa.array([[]] * len(names), pa.list_(pa.string())),
+                "decidable": [True] * len(names),
+                "random": [True] * len(names),
+            }
+        )
+
+    def shard_ids(self, shard: int) -> list[str]:
+        """Return the ids of a shard's spectra."""
+        own = self._store.shards[self._own[shard]]
+        ids: list[str] = read_columns(self._store.path(own), ["id"]).column("id").to_pylist()
+        return ids
 
     @property
     def label_source(self) -> str:
@@ -155,6 +179,18 @@ class StoredArchive:
         others = self._objects_of(survey).get(object_id, [])
         visit = self._objects_of(self.survey)[object_id].index(place)
         return next(self._read([others[visit]])) if visit < len(others) else None
+
+    def shown_by(self, candidates: Sequence[Candidate]) -> Sequence[Shown]:
+        """Return for each candidate of an earlier split the objects of this archive that it shows."""
+        return shown_by(candidates, self._identities())
+
+    def _identities(self) -> Iterator[tuple[pa.Table, list[str]]]:
+        """Yield what tells spectra of all surveys from each other, and their objects, shard by shard."""
+        store = self._store
+        for number, shard in enumerate(store.shards):
+            rows = read_columns(store.path(shard), ["id", *COLUMNS])
+            labelled = self.labels is not None
+            yield rows, self._object_ids(number) if labelled else rows.column("id").to_pylist()
 
     def _read(self, places: Sequence[tuple[int, int]]) -> Iterator[Record]:
         for (number, row), spectrum in zip(places, self._store.read(places), strict=True):

@@ -19,7 +19,9 @@ def push(
         bool, typer.Option("--dry-run", help="Upload nothing; write what would be uploaded into --out.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of a dry run.")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Make a private repository.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Make a private repository; refuse a public one that is there.")
+    ] = False,
     branch: Annotated[str | None, typer.Option(help="Branch to commit to. Default: main.")] = None,
     official_names: Annotated[
         bool, typer.Option("--official-names", help="Name the files as the published ones: test_cc, test_gm.")
@@ -62,6 +64,8 @@ def push(
             typer.echo(f"Nothing was uploaded. {told} would be, to {repo}: look at {folder}")
             again = ["specvi", "split", "push", split, "--repo", repo, "--date", published]
             again += ["--official-names"] if official_names else []
+            again += ["--private"] if private else []
+            again += ["--branch", branch] if branch else []
             typer.echo(f"Next: {shlex.join(again)}")
             return
         address = push_folder(

@@ -60,6 +60,11 @@ def refresh(
         typer.echo(line)
     for item in done.withdrawn:
         typer.echo(f"withdrawn {item.part} {item.group} {item.truth} {item.id}: {item.why}")
+    if done.not_there:
+        typer.echo(
+            f"{done.not_there} earlier candidates show no object of the archive: kept as they are, and its labels say "
+            "nothing of them"
+        )
     if fresh_only:
         end(
             out,

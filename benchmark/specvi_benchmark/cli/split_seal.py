@@ -22,14 +22,12 @@ def seal(
     """Write the salted SHA-256 of a split's labels, and the salt beside it in a file of its own."""
     from specvi_benchmark.splits.io import check_free
     from specvi_benchmark.splits.named import find_split
-    from specvi_benchmark.splits.seal import write_questions, write_sealed
+    from specvi_benchmark.splits.seal import write_sealed
 
     if questions is not None:
         check_free(questions)
     chosen = find_split(split)
-    found = write_sealed(chosen, out, secret)
-    if questions is not None:
-        write_questions(chosen, questions)
+    found = write_sealed(chosen, out, secret, questions)
     typer.echo(f"labels    {found.labels}\nquestions {found.questions}")
     typer.echo(
         f"Publish {out} now. Keep {secret} and the split; without the secret the seal can't be opened."

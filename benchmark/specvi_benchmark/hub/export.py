@@ -1,16 +1,13 @@
 """A split as it is published: official schema with pictures, card, Croissant metadata and previews."""
 
-import errno
-import tempfile
 from pathlib import Path
 
-from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import write_json, write_text
 from specvi_benchmark.hub.card import dataset_card
 from specvi_benchmark.hub.croissant import FILE_NAME as CROISSANT
 from specvi_benchmark.hub.croissant import croissant
 from specvi_benchmark.hub.previews import write_previews
-from specvi_benchmark.splits.io import check_free, write_split
+from specvi_benchmark.splits.io import new_folder, write_files
 from specvi_benchmark.splits.rows import Picture
 from specvi_benchmark.splits.split import Split
 
@@ -47,20 +44,9 @@ def export_split(
     UserError
         The folder holds something.
     """
-    folder = folder.resolve()
-    check_free(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.", suffix=".tmp") as made:
-        building = Path(made) / folder.name
-        manifest = write_split(split, building, picture=picture, official_names=official_names)
+    with new_folder(folder) as building:
+        manifest = write_files(split, building, picture=picture, official_names=official_names)
         previews = write_previews(split, building)
         write_text(building / CARD, str(dataset_card(split, manifest, repo_id, previews)))
         write_json(building / CROISSANT, croissant(split, manifest, building, repo_id, date))
-        files = tuple(sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file()))
-        try:
-            building.rename(folder)
-        except OSError as error:
-            if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
-                raise UserError("the folder is not empty", where=folder, expected="a new folder") from None
-            raise
-    return files
+        return tuple(sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file()))

@@ -33,13 +33,19 @@ def push_folder(
 ) -> str:
     """Upload every file of a folder to a dataset repository, made if it is missing; return the commit's address.
 
-    One commit: the repository has the old state or the new one. Parquet files and ``split.json`` that the
+    One commit: the repository has the old state or the new one. Parquet files, ``split.json`` and previews that the
     folder no longer has are removed with it, so that no file of an earlier version stays beside the new ones.
+
+    Parameters
+    ----------
+    private
+        The repository is made private; one that is there already must be.
 
     Raises
     ------
     UserError
-        The Hub refuses: a wrong token, no right to write, or no network.
+        The Hub refuses: a wrong token, no right to write, or no network. Or the repository is public, and
+        ``private`` was asked for.
     """
     from huggingface_hub import HfApi  # noqa: PLC0415 -- slow to import
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError  # noqa: PLC0415
@@ -47,6 +53,15 @@ def push_folder(
     api = HfApi(token=token)
     try:
         api.create_repo(repo_id, repo_type="dataset", private=private, exist_ok=True)
+        # A repository that is there keeps who may see it, whatever was asked for.
+        if private and not api.repo_info(repo_id, repo_type="dataset").private:
+            raise UserError(
+                "the repository is public, so nothing was uploaded",
+                where=repo_id,
+                expected="a private repository, as --private asks for",
+                got="one that is there and public",
+                fix="make it private in its settings on the Hub, choose another name, or leave --private out",
+            )
         if revision is not None:
             api.create_branch(repo_id, repo_type="dataset", branch=revision, exist_ok=True)
         commit = api.upload_folder(
@@ -66,6 +81,6 @@ def push_folder(
             "the Hub did not take the dataset",
             where=repo_id,
             got=str(error).splitlines()[0][:300],
-            fix=f"check that {TOKEN} may write to it, and the network; the repository is as it was",
+            fix=f"check that {TOKEN} may write to it, and the network; nothing was committed",
         ) from None
     return str(commit.commit_url)

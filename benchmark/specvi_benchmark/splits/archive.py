@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+import pyarrow as pa
+
 from specvi_benchmark.spectrum import Spectrum
-from specvi_benchmark.splits.split import ObjectIdSource
+from specvi_benchmark.splits.split import Candidate, ObjectIdSource
 
 
 class Key(NamedTuple):
@@ -45,6 +47,17 @@ class Record:
     random: bool = True
 
 
+class Shown(NamedTuple):
+    """Which objects of an archive a candidate of an earlier split shows.
+
+    ``object_id``: the one that it surely shows, None where the archive holds none. ``near``: that one and all that it
+    may show.
+    """
+
+    object_id: str | None
+    near: frozenset[str]
+
+
 class Archive(Protocol):
     """Spectra of one survey in numbered shards. It is pickled to worker processes, so it holds no spectra.
 
@@ -57,7 +70,17 @@ class Archive(Protocol):
         ...
 
     def shard_identity(self, shard: int) -> Mapping[str, Any]:
-        """Return JSON values that name the content of one shard, which may outlive the archive's own identity."""
+        """Return JSON values that name the light of one shard, and its labels where `shard_labels` gives none.
+
+        They may outlive the archive's own identity.
+        """
+        ...
+
+    def shard_labels(self, shard: int) -> pa.Table | None:
+        """Return ``object_id``, ``known_as``, ``decidable`` and ``random`` of a shard's spectra, as in `Record`.
+
+        None where only the spectra themselves tell: such labels never change.
+        """
         ...
 
     @property
@@ -85,4 +108,11 @@ class Archive(Protocol):
 
     def counterpart(self, key: Key, survey: str) -> Record | None:
         """Return a spectrum of the same object by another survey, None where there is none."""
+        ...
+
+    def shown_by(self, candidates: Sequence[Candidate]) -> Sequence[Shown]:
+        """Return for each candidate of an earlier split the objects of this archive that it shows, under any id.
+
+        An object's id may change: a visit with a Gaia id comes, or a catalogue with ids of another release.
+        """
         ...

@@ -67,9 +67,37 @@ def write_split(
         The folder holds something already, at the start or when the split is finished; the split is
         empty, or a spectrum has no good pixel.
     """
+    with new_folder(folder, replace=replace) as building:
+        return write_files(split, building, picture=picture, official_names=official_names)
+
+
+def write_files(
+    split: Split, folder: Path, *, picture: Picture | None, official_names: bool
+) -> manifest.Manifest:
+    """Write the files of a split into a folder that is there; see `write_split`."""
     if not split.candidates:
         raise UserError("an empty split can't be written", where=f"split {split.name}")
     _refuse_dark([c.id for c in split.candidates if not c.spectrum.good.any()], f"split {split.name}")
+    files = [
+        _write_group(folder, group, picture, official_names=official_names)
+        for group in _groups(split.candidates)
+    ]
+    content = manifest.describe(split, files)
+    write_json(folder / manifest.FILE_NAME, content.model_dump(mode="json"))
+    return content
+
+
+@contextmanager
+def new_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Yield a folder beside ``folder``, which takes that name when all is written.
+
+    A kill leaves either no folder or the whole one. What it left beside it goes with the next writing of that folder.
+
+    Raises
+    ------
+    UserError
+        The folder holds something already, at the start or at the end; with ``replace``, anything but a split.
+    """
     folder = folder.resolve()  # a link stays a link: what it points to is written
     check_free(folder, replace=replace)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -77,16 +105,10 @@ def write_split(
     building = _beside(folder)
     building.mkdir()
     try:
-        files = [
-            _write_group(building, group, picture, official_names=official_names)
-            for group in _groups(split.candidates)
-        ]
-        content = manifest.describe(split, files)
-        write_json(building / manifest.FILE_NAME, content.model_dump(mode="json"))
+        yield building
         _move_into_place(building, folder, replace=replace)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-    return content
 
 
 def read_split(path: Path) -> Split:

@@ -1,12 +1,12 @@
 """A split extended by a new release: what was in it stays, what catalogues now contradict goes, new objects come."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel, home
-from specvi_benchmark.splits.archive import Archive
+from specvi_benchmark.splits.archive import Archive, Shown
 from specvi_benchmark.splits.build import build_split
 from specvi_benchmark.splits.choosing import Labels, label
 from specvi_benchmark.splits.difference import Difference, compare_splits
@@ -29,12 +29,16 @@ class Withdrawn(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The new version, what changed, what was withdrawn, and the candidates that are new (the fresh part)."""
+    """The new version, what changed, what was withdrawn, and the candidates that are new (the fresh part).
+
+    ``not_there``: how many earlier candidates show no object of the archive, so that its labels say nothing of them.
+    """
 
     split: Split
     difference: Difference
     withdrawn: tuple[Withdrawn, ...]
     fresh: Split
+    not_there: int
 
 
 def refresh_split(
@@ -50,7 +54,8 @@ def refresh_split(
 
     Candidates stay as they are, in the part they are in, with the spectrum they had. One whose object the new
     labels contradict is withdrawn, and told; a truth is never turned round in silence. The recipe's counts
-    are those of what is added: objects that no candidate of the earlier version shows.
+    are those of what is added: objects that no candidate of the earlier version shows, under any id
+    (`Archive.shown_by`).
 
     Parameters
     ----------
@@ -73,11 +78,13 @@ def refresh_split(
     refuse_unknown_classes(recipe, source.classes)
     folder = work or home() / "screened"
     with workers(processes) as pool:
-        screened = screen(source, folder, pool, report)
-    withdrawn = find_withdrawn(before, screened, recipe)
+        screening = screen(source, folder, pool, report)
+    shown = source.shown_by(before.candidates)
+    screened = screening.of_objects(frozenset(one.object_id for one in shown if one.object_id is not None))
+    withdrawn = find_withdrawn(before, screened, recipe, shown)
     gone = {item.id for item in withdrawn}
     kept = tuple(candidate for candidate in before.candidates if candidate.id not in gone)
-    taken = frozenset(candidate.object_id for candidate in before.candidates)
+    taken = frozenset(name for one in shown for name in one.near)
     added = build_split(recipe, archive=source, work=folder, processes=processes, report=report, taken=taken)
     about = {
         **added.recipe,
@@ -86,10 +93,13 @@ def refresh_split(
     }
     split = Split(before.name, recipe.version, (*kept, *added.candidates), about, added.report)
     fresh = Split(f"{before.name}-fresh", recipe.version, added.candidates, about, added.report)
-    return Refreshed(split, compare_splits(before, split), withdrawn, fresh)
+    not_there = sum(one.object_id is None for one in shown)
+    return Refreshed(split, compare_splits(before, split), withdrawn, fresh, not_there)
 
 
-def find_withdrawn(before: Split, screened: Screened, recipe: Recipe) -> tuple[Withdrawn, ...]:
+def find_withdrawn(
+    before: Split, screened: Screened, recipe: Recipe, shown: Sequence[Shown]
+) -> tuple[Withdrawn, ...]:
     """Return the candidates whose object the archive now labels otherwise.
 
     A NO whose object is now a member, or is on the exclusion list; a YES whose object is no longer known as the
@@ -100,10 +110,10 @@ def find_withdrawn(before: Split, screened: Screened, recipe: Recipe) -> tuple[W
         place.setdefault(name, row)
     labels: Mapping[str, Labels] = {task: label(screened, recipe, task) for task in recipe.tasks}
     found = []
-    for candidate in before.candidates:
-        if candidate.object_id not in place or candidate.task.key not in labels:
+    for candidate, now in zip(before.candidates, shown, strict=True):
+        if now.object_id not in place or candidate.task.key not in labels:
             continue
-        row = place[candidate.object_id]
+        row = place[now.object_id]
         why = _contradiction(candidate, labels[candidate.task.key], row, screened)
         if why is not None:
             found.append(

@@ -6,6 +6,7 @@ is not known; and the maintainer can't change them afterwards, since the hash is
 
 import hashlib
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,6 +26,7 @@ from specvi_benchmark.files import (
     validate,
     write_json,
 )
+from specvi_benchmark.splits.io import new_folder
 from specvi_benchmark.splits.manifest import count
 from specvi_benchmark.splits.rows import to_table
 from specvi_benchmark.splits.split import Candidate, Split
@@ -62,18 +64,20 @@ def seal(split: Split, salt: bytes | None = None) -> tuple[Commitment, Secret]:
     used = secrets.token_bytes(SALT_BYTES) if salt is None else salt
     if len(used) != SALT_BYTES:
         raise ValueError(f"a salt has {SALT_BYTES} bytes")
-    counts: dict[str, dict[str, int]] = {
-        part: {group: sum(truths.values()) for group, truths in groups.items()}
-        for part, groups in count(split.candidates).items()
-    }
     commitment = Commitment(
         name=split.name,
         version=split.version,
-        counts=counts,
+        counts=_counts(split),
         questions=question_hash(split),
         labels=label_hash(split, used),
     )
     return commitment, Secret(salt=used.hex())
+
+
+def _counts(split: Split) -> dict[str, dict[str, int]]:
+    """Return how many candidates each part and group holds, whatever their truth."""
+    counted = count(split.candidates)
+    return {part: {group: sum(n.values()) for group, n in groups.items()} for part, groups in counted.items()}
 
 
 def verify_seal(commitment: Commitment, split: Split, secret: Secret) -> None:
@@ -82,7 +86,7 @@ def verify_seal(commitment: Commitment, split: Split, secret: Secret) -> None:
     Raises
     ------
     UserError
-        Questions or labels are others, or the salt is.
+        Counts, questions or labels are others, or the salt is.
     """
     if question_hash(split) != commitment.questions:
         raise UserError(
@@ -90,6 +94,13 @@ def verify_seal(commitment: Commitment, split: Split, secret: Secret) -> None:
             where=f"split {split.name} {split.version}",
             expected=commitment.questions,
             got=question_hash(split),
+        )
+    if _counts(split) != commitment.counts:
+        raise UserError(
+            "the commitment tells other counts than the split has",
+            where=f"split {split.name} {split.version}",
+            expected=commitment.counts,
+            got=_counts(split),
         )
     found = label_hash(split, bytes.fromhex(secret.salt))
     if found != commitment.labels:
@@ -142,22 +153,38 @@ def label_hash(split: Split, salt: bytes) -> str:
     return digest.hexdigest()
 
 
-def write_sealed(split: Split, commitment_path: Path, secret_path: Path) -> Commitment:
-    """Seal a split: write the commitment, to publish, and the secret, to keep. Neither file may be there.
+def write_sealed(
+    split: Split, commitment_path: Path, secret_path: Path, questions: Path | None = None
+) -> Commitment:
+    """Seal a split: write the questions, if asked for, the secret, to keep, and last the commitment, to publish.
 
     Raises
     ------
     UserError
-        A file is there: a seal is never overwritten, since its secret could be lost.
+        A file is there: a seal is never overwritten, since its secret could be lost. Or the secret would be
+        published: it is the same file as the commitment, or lies in the folder of the questions.
     """
+    published = [commitment_path.resolve(), *([questions.resolve()] if questions is not None else [])]
+    if any(secret_path.resolve().is_relative_to(path) for path in published):
+        raise UserError(
+            "the secret would be published",
+            where=secret_path,
+            expected="a place of its own, not the commitment's nor in the folder of the questions",
+        )
     for path in (commitment_path, secret_path):
         if path.exists():
-            raise UserError("the file is there already, and a seal is never overwritten", where=path)
+            raise UserError(
+                "the file is there already, and a seal is never overwritten",
+                where=path,
+                fix="choose another name; or remove it, if no commitment that it belongs to was ever published",
+            )
     commitment, secret = seal(split)
-    write_json(
-        secret_path, secret.model_dump(mode="json")
-    )  # first: a commitment without secret opens nothing
-    secret_path.chmod(0o600)
+    if questions is not None:
+        write_questions(split, questions)
+    with atomic_path(
+        secret_path, mode=0o600
+    ) as temporary:  # first: a commitment without secret opens nothing
+        temporary.write_text(secret.model_dump_json(indent=2) + "\n", encoding="utf-8")
     write_json(commitment_path, commitment.model_dump(mode="json"))
     return commitment
 
@@ -165,26 +192,31 @@ def write_sealed(split: Split, commitment_path: Path, secret_path: Path) -> Comm
 def write_questions(split: Split, folder: Path) -> tuple[Path, ...]:
     """Write what is asked without any label: the official columns with ``ground_truth`` null, errors and mask.
 
-    One file for each part and group, rows by id. Object ids are left out too: a catalogue would tell by them.
+    One file for each part and group, rows by id; the folder appears whole. Object ids and file names are left out
+    too: a catalogue would tell by them. (Whoever has the archive finds a spectrum in it by its pixels.)
+
+    Raises
+    ------
+    UserError
+        The folder holds something.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     groups: dict[str, list[Candidate]] = {}
     for candidate in sorted(split.candidates, key=lambda c: c.id):
-        groups.setdefault(f"{candidate.part}_{candidate.group}", []).append(candidate)
-    paths = []
-    for name, rows in groups.items():
-        table = to_table(rows)
-        nothing = pa.nulls(len(table), pa.string())
-        reward = pa.StructArray.from_arrays([nothing, nothing], ["ground_truth", "type"])
-        column = table.column("specvi").combine_chunks()
-        errors = pa.StructArray.from_arrays([column.field("ivar"), column.field("mask")], ["ivar", "mask"])
-        table = table.set_column(table.schema.get_field_index("reward_model"), "reward_model", reward)
-        table = table.drop_columns(["specvi"]).append_column("errors", errors)
-        path = folder / f"{name}.parquet"
-        with atomic_path(path) as temporary:
-            pq.write_table(table, temporary, compression="zstd")
-        paths.append(path)
-    return tuple(paths)
+        bare = replace(candidate, spectrum=replace(candidate.spectrum, name=""))
+        groups.setdefault(f"{candidate.part}_{candidate.group}", []).append(bare)
+    with new_folder(folder) as made:
+        for name, rows in groups.items():
+            table = to_table(rows)
+            nothing = pa.nulls(len(table), pa.string())
+            reward = pa.StructArray.from_arrays([nothing, nothing], ["ground_truth", "type"])
+            column = table.column("specvi").combine_chunks()
+            errors = pa.StructArray.from_arrays(
+                [column.field("ivar"), column.field("mask")], ["ivar", "mask"]
+            )
+            table = table.set_column(table.schema.get_field_index("reward_model"), "reward_model", reward)
+            table = table.drop_columns(["specvi"]).append_column("errors", errors)
+            pq.write_table(table, made / f"{name}.parquet", compression="zstd")
+    return tuple(folder / f"{name}.parquet" for name in groups)
 
 
 def read_commitment(path: Path) -> Commitment:

@@ -15,8 +15,8 @@ from specvi_benchmark.simulator import KINDS, SIMULATOR_VERSION, Source, make_so
 from specvi_benchmark.simulator.lines import SPEED_OF_LIGHT_KMS
 from specvi_benchmark.simulator.simulate import FASTEST_STAR_KMS, STELLAR_SPREAD_KMS
 from specvi_benchmark.spectrum import Claims, Spectrum
-from specvi_benchmark.splits.archive import Key, Record
-from specvi_benchmark.splits.split import candidate_seed
+from specvi_benchmark.splits.archive import Key, Record, Shown
+from specvi_benchmark.splits.split import Candidate, candidate_seed
 
 RELEASE = "simulated"
 SHARD = 500  # spectra: about a second of work, so that a killed build loses little
@@ -100,6 +100,10 @@ class SimulatedArchive:
         """Return the archive's identity and the shard's number."""
         return {**self.identity, "shard": shard}
 
+    def shard_labels(self, shard: int) -> None:  # noqa: ARG002 -- as every archive has it
+        """Return None: what is decidable is told from the light."""
+        return
+
     @property
     def classes(self) -> frozenset[str]:
         """Return the kinds of object in it."""
@@ -128,6 +132,10 @@ class SimulatedArchive:
         if survey not in {"sdss", "desi"} or not self._overlaps(self._objects[number]):
             return None
         return self._record(number, "sdss" if survey == "sdss" else "desi")
+
+    def shown_by(self, candidates: Sequence[Candidate]) -> Sequence[Shown]:
+        """Return the object that each candidate names: objects of a simulated sky keep their ids."""
+        return [Shown(c.object_id, frozenset({c.object_id})) for c in candidates]
 
     def _record(self, number: int, instrument: Instrument) -> Record:
         """Return one visit. SDSS and DESI see an object at the brightness LAMOST does, on other nights."""

@@ -12,13 +12,13 @@ import mmap
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
 
 from specvi_benchmark.errors import UserError, examples
-from specvi_benchmark.surveys.fits_header import BLOCK, Header, parse_cards
+from specvi_benchmark.surveys.fits_header import BLOCK, Header, read_header
 from specvi_benchmark.surveys.fits_values import (
     IMAGE_DTYPES,
     decompressed_image,
@@ -153,20 +153,14 @@ class Hdu:
 
         Empty where this is no table, or one whose column formats can't be read.
         """
-        found: dict[str, Column] = {}
-        offset = 0
+        names, forms = [], []
         for number in range(1, (self.header.integer("TFIELDS") or 0) + 1) if self.is_table else ():
-            match = _TFORM.match(self.header.text(f"TFORM{number}") or "")
-            if match is None:
+            form = self.header.text(f"TFORM{number}")
+            if form is None:
                 return {}
-            code = match[2]
-            count = int(match[1] or 1)
-            column = Column(
-                number, offset, _COLUMN_DTYPES[code], -(-count // 8) if code == "X" else count, code
-            )
-            found.setdefault((self.header.text(f"TTYPE{number}") or f"col{number}").lower(), column)
-            offset += column.width
-        return found if 0 < offset == self.header.integer("NAXIS1") else {}
+            names.append(self.header.text(f"TTYPE{number}") or f"col{number}")
+            forms.append(form)
+        return _columns(tuple(names), tuple(forms), self.header.integer("NAXIS1"))
 
     def column(self, name: str, *, nulls: bool = False) -> np.ndarray:
         """Return one column, ``(rows,)`` or ``(rows, length)``; text is stripped; scaled where stated.
@@ -188,12 +182,18 @@ class Hdu:
                 fix="write the table anew with a pixel a row (TOPCAT, or astropy's Table)",
             )
         self.file.touched.append((self.index, name))
+        if self.n_rows == 1 and column.code != "A" and column.count:
+            values = np.frombuffer(self.content, column.dtype, column.count, column.offset).reshape(1, -1)
+            return self._scaled(column, values, nulls=nulls)
         row_bytes = self.header.integer("NAXIS1") or 0
         table = np.frombuffer(self.content, dtype="u1", count=self.n_rows * row_bytes)
         cells = table.reshape(self.n_rows, row_bytes)[:, column.offset : column.offset + column.width]
         if column.code == "A":
             return text_cells(cells)
         values = np.ascontiguousarray(cells).view(column.dtype).reshape(self.n_rows, column.count)
+        return self._scaled(column, values, nulls=nulls)
+
+    def _scaled(self, column: Column, values: np.ndarray, *, nulls: bool) -> np.ndarray:
         if column.code == "L":
             values = values == b"T"
         else:
@@ -208,6 +208,23 @@ class Hdu:
         """Return the error of this HDU, named by file, number and name."""
         label = f"HDU {self.index}" + (f" ({self.name})" if self.name else "")
         return UserError(what, where=f"{self.file.name}, {label}", expected=expected, got=got, fix=fix)
+
+
+@lru_cache(maxsize=256)
+def _columns(names: tuple[str, ...], forms: tuple[str, ...], row_bytes: int | None) -> Mapping[str, Column]:
+    """Return the columns of a table of these TTYPE, TFORM and NAXIS1; nearly all tables of a survey share them."""
+    found: dict[str, Column] = {}
+    offset = 0
+    for number, (name, form) in enumerate(zip(names, forms, strict=True), start=1):
+        match = _TFORM.match(form)
+        if match is None:
+            return {}
+        code = match[2]
+        count = int(match[1] or 1)
+        column = Column(number, offset, _COLUMN_DTYPES[code], -(-count // 8) if code == "X" else count, code)
+        found.setdefault(name.lower(), column)
+        offset += column.width
+    return found if 0 < offset == row_bytes else {}
 
 
 class FitsFile:
@@ -288,10 +305,9 @@ class FitsFile:
         return not any(bytes(self.part(at, at + 256 * BLOCK)).strip(b"\0 ") for at in chunks)
 
     def _header(self, start: int, index: int) -> tuple[Header, int]:
-        cards: dict[str, bytes] = {}
-        for position in range(start, len(self.stored), BLOCK):
-            if parse_cards(bytes(self.part(position, position + BLOCK)), cards):
-                return Header(cards), position + BLOCK
+        found = read_header(self.stored, start)
+        if found is not None:
+            return found
         raise self._cut(f"an END card in the header of HDU {index}")
 
     def _data_bytes(self, header: Header, index: int) -> int:

@@ -99,12 +99,38 @@ def all_formats() -> tuple[Format, ...]:
 def recognise(source: Source) -> Format:
     """Return the one format that knows this file.
 
+    Formats are told from headers. So where a FITS file has the keywords of an earlier one, and the same values
+    wherever these were looked at, it is of the same format, and nobody is asked again.
+
     Raises
     ------
     UserError
         No format knows it; the message says what the file holds and what to do. Or two know it, which is
         a fault of their rules.
     """
+    fits = source.fits
+    if fits is None:
+        return _recognise(source)
+    layout = tuple(hdu.header.keywords for hdu in fits.hdus)
+    for asked, known in _told.get(layout, ()):
+        if all(hdu.header.has(cards) for hdu, cards in zip(fits.hdus, asked, strict=True)):
+            return known
+    known = _recognise(source)
+    if not fits.touched:  # headers alone decided
+        if len(_told) >= _MOST_TOLD:
+            _told.clear()
+        told = _told.setdefault(layout, [])
+        told[_MOST_OF_A_LAYOUT - 1 :] = [([hdu.header.asked() for hdu in fits.hdus], known)]
+    return known
+
+
+_told: dict[tuple[bytes, ...], list[tuple[list[list[tuple[int, bytes]]], Format]]] = {}
+"""What files were told to be: by the keywords of all headers, the cards that were looked at, and the format."""
+
+_MOST_TOLD, _MOST_OF_A_LAYOUT = 256, 16
+
+
+def _recognise(source: Source) -> Format:
     for general in (False, True):
         known = [one for one in all_formats() if one.general is general and one.recognises(source)]
         if known:

@@ -78,11 +78,12 @@ def open_source(path: Path, medium: Medium | None = None) -> Source:
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a device, pipe or socket"
             raise UserError(f"a file was expected, this is {kind}", where=path)
-        with path.open("rb") as stream:
-            if status.st_size > MAPPED_FROM and stream.read(len(MAGIC)) == MAGIC:
-                return Source(path, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), medium)
-            stream.seek(0)
-            content = stream.read()
+        with path.open("rb", buffering=0) as stream:
+            if status.st_size > MAPPED_FROM:
+                if stream.read(len(MAGIC)) == MAGIC:
+                    return Source(path, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), medium)
+                stream.seek(0)
+            content = stream.readall()
     except FileNotFoundError:
         raise UserError("no such file", where=path, fix="check the path") from None
     except OSError as error:

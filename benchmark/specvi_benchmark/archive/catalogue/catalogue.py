@@ -9,11 +9,19 @@ import numpy as np
 import pyarrow as pa
 
 from specvi_benchmark.archive.catalogue import values
+from specvi_benchmark.archive.catalogue.roles import POSITIONAL
 from specvi_benchmark.errors import UserError, examples
 
 _LAMOST_FILE = re.compile(r"spec-(\d{5})-(\S+?)_sp(\d{1,2})-(\d{1,3})(?:\.|$)")
 _SDSS_FILE = re.compile(r"spec-(\d{1,5})-(\d{5})-(\d{1,4})(?:\.|$)")
+_SDSSV_FILE = re.compile(r"spec-(\d{5,6})-(\d{5})-(\d{5,20})(?:\.|$)")  # field, night, catalogid
 _SPSPEC_FILE = re.compile(r"spSpec-(\d{5})-(\d{1,5})-(\d{1,4})(?:\.|$)")
+_PARTS = (
+    ("lmjd", "planid", "spid", "fiberid"),
+    ("plate", "mjd", "fiberid"),
+    ("field", "mjd", "catalogid"),
+)
+"""Columns that name a spectrum together: of LAMOST, SDSS, SDSS-V."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +72,10 @@ class Catalogue:
     def take(self, rows: np.ndarray) -> "Catalogue":
         """Return the same catalogue of some rows only."""
         return replace(self, table=self.table.take(pa.array(rows)))
+
+    def by_position(self) -> "Catalogue":
+        """Return the same rows without what they name: only their positions are left to match them by."""
+        return replace(self, roles={role: name for role, name in self.roles.items() if role in POSITIONAL})
 
     def lacks(self, what: str, fix: str = "rename the column that holds it") -> UserError:
         """Return the error for a column that the table does not have."""
@@ -136,14 +148,14 @@ class Catalogue:
     def spectrum_names(self) -> list[str | None]:
         """Return the spectrum that each row names by its file, None where it names none.
 
-        ``lmjd-planid-spid-fiberid`` for LAMOST, ``plate-mjd-fiberid`` for SDSS, numbers without leading zeros. From a
-        column of file names, else from the columns of those parts.
+        ``lmjd-planid-spid-fiberid`` for LAMOST, ``plate-mjd-fiberid`` for SDSS, ``field-mjd-catalogid`` for SDSS-V,
+        numbers without leading zeros. From a column of file names, else from the columns of those parts.
         """
         if self.has("file"):
-            named = [_name_of(text) for text in self.texts("file")]
+            named = [spectrum_name(text) for text in self.texts("file")]
             if any(named):
                 return named
-        for parts in (("lmjd", "planid", "spid", "fiberid"), ("plate", "mjd", "fiberid")):
+        for parts in _PARTS:
             if all(self.has(part) for part in parts):
                 rows = zip(*(self._parts(part) for part in parts), strict=True)
                 return ["-".join(map(str, row)) if all(row) else None for row in rows]
@@ -175,13 +187,13 @@ class Catalogue:
         return 15 * (h + m / 60 + s / 3600), np.where(south, -size, size)
 
 
-def _name_of(text: str | None) -> str | None:
-    """Return the spectrum that a file name names."""
+def spectrum_name(text: str | None) -> str | None:
+    """Return the spectrum that a file name names, as `Catalogue.spectrum_names` gives it; None where it names none."""
     if text is None:
         return None
     if found := _LAMOST_FILE.search(text):
         return f"{int(found[1])}-{found[2]}-{int(found[3])}-{int(found[4])}"
-    if found := _SDSS_FILE.search(text):
+    if found := _SDSS_FILE.search(text) or _SDSSV_FILE.search(text):
         return f"{int(found[1])}-{int(found[2])}-{int(found[3])}"
     if found := _SPSPEC_FILE.search(text):  # the first releases wrote the night before the plate
         return f"{int(found[2])}-{int(found[1])}-{int(found[3])}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from specvi_benchmark.archive.catalogue.values import with_units, without_sentinels
+from specvi_benchmark.archive.catalogue.values import described, without_sentinels
 from specvi_benchmark.surveys.fits import Hdu
 from specvi_benchmark.surveys.source import open_source
 
@@ -38,8 +38,11 @@ def read_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> pa.Tab
     wanted = choose(names)
     if not all(_is_plain(hdu, name) for name in wanted):
         return None
-    units = {name: hdu.header.text(f"TUNIT{hdu.columns[name.lower()].number}") or "" for name in wanted}
-    return with_units(pa.table({name: without_sentinels(_arrow(hdu, name)) for name in wanted}), units)
+    units, about = (
+        {name: hdu.header.text(f"{key}{hdu.columns[name.lower()].number}") or "" for name in wanted}
+        for key in ("TUNIT", "TCOMM")
+    )
+    return described(pa.table({name: without_sentinels(_arrow(hdu, name)) for name in wanted}), units, about)
 
 
 def _is_plain(hdu: Hdu, name: str) -> bool:

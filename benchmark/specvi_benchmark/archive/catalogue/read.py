@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from specvi_benchmark.archive.catalogue.catalogue import Catalogue
 from specvi_benchmark.archive.catalogue.fits import read_columns
-from specvi_benchmark.archive.catalogue.roles import roles_of
+from specvi_benchmark.archive.catalogue.roles import POSITIONAL, of_old_equinox, roles_of
 from specvi_benchmark.archive.catalogue.text import read_text_table
-from specvi_benchmark.archive.catalogue.values import in_degrees, with_units, without_sentinels
+from specvi_benchmark.archive.catalogue.values import ABOUT, described, in_degrees, without_sentinels
 from specvi_benchmark.errors import UserError, examples
 
 _HEAD = 2**16  # bytes; enough for the longest header line (a LAMOST one has 1 kB)
@@ -61,9 +61,19 @@ def read_catalogue(path: Path, roles: Collection[str] | None = None) -> Catalogu
         )
     if table.num_rows == 0:
         raise UserError("the table has no rows", where=path, got=examples(table.column_names, limit=12))
-    roles_here = roles_of(table.column_names)
+    old = _of_old_equinox(table)
+    if old:
+        notes += (f"positions of an equinox before 2000 are not used: {examples(old)}",)
+    roles_here = roles_of([name for name in table.column_names if name not in old])
     table = in_degrees(table, [roles_here[role] for role in ("ra", "dec") if role in roles_here])
     return Catalogue(str(path), form, table, roles_here, notes)
+
+
+def _of_old_equinox(table: pa.Table) -> list[str]:
+    """Return the columns of positions whose name or description says an equinox before 2000."""
+    placed = [name for role, name in roles_of(table.column_names).items() if role in POSITIONAL]
+    about = {name: (table.schema.field(name).metadata or {}).get(ABOUT, b"").decode() for name in placed}
+    return [name for name in placed if of_old_equinox(about[name])]
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
@@ -145,7 +155,8 @@ def _read_with_astropy(
             columns[name] = without_sentinels(column)
     notes = (f"columns without single values left out: {examples(left_out)}",) if left_out else ()
     units = {name: str(table[name].unit or "") for name in columns}
-    return with_units(pa.table(columns), units), notes
+    about = {name: str(table[name].description or "") for name in columns}
+    return described(pa.table(columns), units, about), notes
 
 
 def _arrow(column: Any) -> pa.Array | None:

@@ -62,9 +62,7 @@ class Report:
 def report(matches: Matches, wanted: Catalogue, known: Catalogue) -> Report:
     """Sum up a match of two catalogues."""
     first = np.unique(matches.rows, return_index=True)[1]
-    remarks = [f"{table.where}: {note}" for table in (wanted, known) for note in table.notes]
-    remarks += [remark for table in (wanted, known) for remark in _lost_ids(table)]
-    remarks += [remark for table in (wanted, known) for remark in _hours(table)]
+    remarks = [remark for table in (wanted, known) for remark in remarks_on(table)]
     doubled = _rows_that_share_a_spectrum(matches)
     if doubled:
         remarks.append(f"{len(doubled)} spectra are named by more than one row: rows {examples(doubled)}")
@@ -78,6 +76,11 @@ def report(matches: Matches, wanted: Catalogue, known: Catalogue) -> Report:
         contradictory=int(np.unique(matches.rows[matches.contradictions()]).size),
         remarks=tuple(remarks),
     )
+
+
+def remarks_on(table: Catalogue) -> list[str]:
+    """Return what the reader of a table should know of it: what was left out, lost ids, hours for degrees."""
+    return [*(f"{table.where}: {note}" for note in table.notes), *_lost_ids(table), *_hours(table)]
 
 
 def _lost_ids(table: Catalogue) -> list[str]:

@@ -27,7 +27,10 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "ded": ("ded",),
     "dem": ("dem",),
     "des": ("des",),
-    "designation": ("designation", "lamost", "lamo", "lamostname", "lamost_name", "iau_name", "jname"),
+    "designation": (
+        *("designation", "lamost", "lamo", "lamostname", "lamost_name", "iau_name", "iauname", "jname"),
+        *("sdss", "sdss_name", "sdssname", "wdjname"),
+    ),
     "file": ("filename", "file_name", "file", "spec_name", "specname", "spectrum", "spectra", "fits", "name"),
     "lmjd": ("lmjd",),
     "planid": ("planid", "plan", "plan_id"),
@@ -50,13 +53,14 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 
 POSITIONAL = ("ra", "dec", "rah", "ram", "ras", "de-", "ded", "dem", "des", "designation")
 """Roles that give a position."""
-MATCHED = ("obsid", "gaia", *POSITIONAL, "file", "lmjd", "planid", "spid", "fiberid", "plate", "mjd")
+MATCHED = (
+    *("obsid", "gaia", *POSITIONAL, "file", "lmjd", "planid", "spid", "fiberid", "plate", "mjd"),
+    *("field", "catalogid"),
+)
 """Roles that matching looks at: of a large catalogue nothing else need be read."""
 
 NAMED = (
     "run2d",
-    "field",
-    "catalogid",
     "survey",
     "program",
     "healpix",
@@ -72,6 +76,7 @@ _DEGREES_IN: Mapping[str, float] = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "hourangle", "15deg", "15 deg"), _HOURS_DEG),
     **dict.fromkeys(("rad", "radian", "radians"), _RADIANS_DEG),
 }
+_OLD_EQUINOX = re.compile(r"(?<![\d.])(?:B\d{4}|1855|1875|1900|1950)(?!\d)")
 _UNIT = re.compile(r"\s*[\[(](.*)[\])]\s*$")
 
 
@@ -90,11 +95,23 @@ def degrees_in(name: str, unit: str | None) -> float:
     return next((_DEGREES_IN[one] for text in known if (one := text.strip().casefold()) in _DEGREES_IN), 1.0)
 
 
+def of_old_equinox(text: str) -> bool:
+    """Tell whether a column's name or description says that its positions are of an equinox before 2000.
+
+    The poles move by 20″ a year: read as of 2000, a position of 1900 or 1950 is off by up to a degree.
+    """
+    return bool(_OLD_EQUINOX.search(text)) and not re.search("2000|ICRS", text)
+
+
 def roles_of(names: Iterable[str]) -> dict[str, str]:
-    """Return for each role the column that plays it: the first of its names that a table has."""
+    """Return for each role the column that plays it: the first of its names that a table has.
+
+    A column whose name says an equinox before 2000 in brackets plays none.
+    """
     columns: dict[str, str] = {}
     for name in names:
-        columns.setdefault(plain(name), name)
+        if not of_old_equinox(name):
+            columns.setdefault(plain(name), name)
     found = (
         (role, next((columns[one] for one in known if one in columns), None)) for role, known in ROLES.items()
     )

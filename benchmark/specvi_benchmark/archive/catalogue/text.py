@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from specvi_benchmark.archive.catalogue.roles import roles_of
-from specvi_benchmark.archive.catalogue.values import WORDS_FOR_NOTHING, typed, with_units, without_sentinels
+from specvi_benchmark.archive.catalogue.values import WORDS_FOR_NOTHING, described, typed, without_sentinels
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.surveys.text import decoded
 
@@ -182,9 +182,9 @@ def _parse(
 
 
 def _is_vizier(lines: Sequence[str]) -> bool:
-    """Return whether this is VizieR's form: comments, names, units, a line of dashes, rows."""
+    """Return whether this is VizieR's form: comments, names, units (blank where no column has one), dashes, rows."""
     body = [line for line in lines if not line.startswith("#")]
-    return len(body) >= 3 and lines[0].startswith("#") and _is_ruler(body[2])
+    return len(body) >= 2 and lines[0].startswith("#") and any(map(_is_ruler, body[1:3]))
 
 
 def _is_ruler(line: str) -> bool:
@@ -197,13 +197,15 @@ def _read_vizier(
 ) -> tuple[pa.Table, tuple[str, ...]]:
     """Read the first table of a VizieR answer."""
     content = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
-    lines = [line for line in (decoded(content) or "").splitlines() if not line.startswith("#")]
+    whole = (decoded(content) or "").splitlines()
+    lines = [line for line in whole if not line.startswith("#")]
     start = next(number for number, line in enumerate(lines) if line.strip())
     separator = max("\t|;", key=lines[start].count)
     names = [cell.strip() for cell in lines[start].split(separator)]
     rows: list[list[str]] = []
     notes: tuple[str, ...] = ()
-    for number, line in enumerate(lines[start + 3 :], start=start + 3):
+    ruler = next(number for number in (start + 1, start + 2) if _is_ruler(lines[number]))
+    for number, line in enumerate(lines[ruler + 1 :], start=ruler + 1):
         if not line.strip():
             if any(later.strip() for later in lines[number:]):
                 notes = ("further tables of the file left out: give each its own file",)
@@ -216,5 +218,8 @@ def _read_vizier(
         for number, name in enumerate(names)
         if playing is None or name in playing
     }
-    units = dict(zip(names, (cell.strip() for cell in lines[start + 1].split(separator)), strict=False))
-    return with_units(pa.table(columns), units), notes
+    told_units = lines[start + 1].split(separator) if ruler == start + 2 else ()
+    units = dict(zip(names, (cell.strip() for cell in told_units), strict=False))
+    told = (line.split("\t") for line in whole if line.startswith("#Column\t"))
+    about = {cells[1].strip(): " ".join(cells[3:]) for cells in told if len(cells) > 3}
+    return described(pa.table(columns), units, about), notes

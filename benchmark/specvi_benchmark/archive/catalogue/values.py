@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 from specvi_benchmark.archive.catalogue.roles import degrees_in
 from specvi_benchmark.surveys.formats._values import UNKNOWN_NUMBERS
 
-UNIT = b"unit"
+UNIT, ABOUT = b"unit", b"about"
+"""What the fields of a table say of their columns: the unit, and what the table's author writes about it."""
+
 SAFE_INTEGER = 2**53
 """A float above it does not tell one whole number from the next: a Gaia id kept so has lost its end."""
 
@@ -75,10 +77,13 @@ def whole_numbers(column: pa.Array) -> tuple[np.ndarray, int]:
     return values, int((filled & ~good & ~nothing).sum())
 
 
-def with_units(table: pa.Table, units: Mapping[str, str]) -> pa.Table:
-    """Return a table whose fields say the units of their columns."""
-    fields = [field.with_metadata({UNIT: units[field.name]}) if units.get(field.name) else field
-              for field in table.schema]  # fmt: skip
+def described(table: pa.Table, units: Mapping[str, str], about: Mapping[str, str]) -> pa.Table:
+    """Return a table whose fields say the units of their columns, and what their author writes about them."""
+    fields = []
+    for field in table.schema:
+        told = {UNIT: units.get(field.name), ABOUT: about.get(field.name)}
+        said = {key: text for key, text in told.items() if text}
+        fields.append(field.with_metadata(said) if said else field)
     return pa.table(table.columns, schema=pa.schema(fields))
 
 

@@ -9,19 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specvi_benchmark.archive.catalogue import Catalogue, match, read_catalogue
+from specvi_benchmark.archive.catalogue import Catalogue, Matches, match, read_catalogue, remarks_on
 from specvi_benchmark.archive.known.rules import DOUBTFUL, CatalogueRule, LabelRules, matching_files
 from specvi_benchmark.archive.labelling import Known, LabelReport, label_archive, write_list
 from specvi_benchmark.archive.labels import LabelSet, write_set
 from specvi_benchmark.archive.objects import group_objects
 from specvi_benchmark.errors import UserError, examples
+from specvi_benchmark.spectrum import BoolArray
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     """One row of a catalogue that is about a spectrum, or about its object.
 
-    ``by``: ``spectrum`` where the row names this very spectrum, else ``gaia`` or ``position``.
+    ``by``: ``spectrum`` where the row names this very spectrum, else ``gaia`` or ``position``. ``contradicted``:
+    the row's id and its position are of two objects, of which this is one.
     """
 
     catalogue: str
@@ -30,6 +32,7 @@ class Listing:
     value: str | None
     by: str
     separation_arcsec: float | None
+    contradicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class _Pair(NamedTuple):
     partner: int
     by: str
     separation_arcsec: float
+    contradicted: bool = False
 
 
 @dataclass(slots=True)
@@ -104,7 +108,7 @@ def label_by_catalogues(
 
     Rows are matched by spectrum, Gaia id, then position (`catalogue.match`). What one spectrum of an object
     is listed as, the object is known as. Then: an object that a trap names is doubtful; so is a class that
-    medium-resolution spectra alone support; and a spectrum of a changing class that no row names itself is
+    medium-resolution spectra alone support, or a row whose id and position contradict each other; and a spectrum of a changing class that no row names itself is
     not decidable, since its label comes from another night.
 
     Parameters
@@ -188,12 +192,14 @@ def _read_archive(archive: Path) -> _Spectra:
 
 def _match_table(path: Path, key: str, item: CatalogueRule, spectra: _Spectra, found: _Found) -> None:
     wanted = read_catalogue(path)
+    found.remarks += remarks_on(wanted)
+    _require_keys(wanted, key)
     values = {rule.column: _column(wanted, rule.column, key) for rule in item.classes if rule.column}
     pairs = list(_pairs(wanted, spectra, key, found))
     before = found.matched.get(key, (0, 0))
     found.matched[key] = (before[0] + len({pair.row for pair in pairs}), before[1] + len(wanted))
     unclassed = set()
-    for row, partner, by, apart in pairs:
+    for row, partner, by, apart, contradicted in pairs:
         rule = next(
             (one for one in item.classes if one.fits(values[one.column][row] if one.column else None)), None
         )
@@ -202,28 +208,54 @@ def _match_table(path: Path, key: str, item: CatalogueRule, spectra: _Spectra, f
             continue
         value = values[rule.column][row] if rule.column else None
         near = round(apart, 2) if np.isfinite(apart) else None
-        found.listings[partner].append(Listing(key, row, rule.as_, value, by, near))
+        found.listings[partner].append(Listing(key, row, rule.as_, value, by, near, contradicted))
     found.unclassed[key] = found.unclassed.get(key, 0) + len(unclassed)
 
 
-def _pairs(wanted: Catalogue, spectra: _Spectra, key: str, found: _Found) -> Iterator[_Pair]:
-    """Yield what belongs together: by the archive's own ids where the table has them, else by `match`."""
-    if "id" in wanted.table.column_names:
-        places = {name: place for place, name in enumerate(spectra.ids)}
-        for row, name in enumerate(wanted.table.column("id").to_pylist()):
-            if name in places:
-                yield _Pair(row, places[name], "spectrum", 0.0)
+def _require_keys(wanted: Catalogue, key: str) -> None:
+    """Refuse a table of which no row says what it is about: its members would become negatives."""
+    ids = any(wanted.has(role) and wanted.ids(role).any() for role in ("obsid", "gaia"))
+    ours = wanted.has("id") and any(":" in (text or "") for text in wanted.texts("id"))
+    if ids or ours or any(wanted.spectrum_names()) or np.isfinite(wanted.positions()[0]).any():
         return
-    matches = match(wanted, spectra.table)
+    raise UserError(
+        "no row of a catalogue says which object it is about",
+        where=f"{wanted.where} (catalogue {key})",
+        expected="obsids, spectrum names, Gaia ids, or positions of equinox 2000",
+        got="; ".join([examples(wanted.table.column_names, limit=20), *wanted.notes]),
+        fix="get the table with its positions (VizieR computes _RAJ2000 and _DEJ2000), or rename the columns that hold them",
+    )
+
+
+def _pairs(wanted: Catalogue, spectra: _Spectra, key: str, found: _Found) -> Iterator[_Pair]:
+    """Yield what belongs together: by the archive's own ids where a row has one, else by `match`.
+
+    A row whose id and position lie at two objects is about one of them, and nobody knows which: it is paired with
+    both, as contradicted.
+    """
+    places = {name: place for place, name in enumerate(spectra.ids)}
+    named = wanted.texts("id") if wanted.has("id") else [None] * len(wanted)
+    own = [places.get(name or "") for name in named]
+    for row, partner in enumerate(own):
+        if partner is not None:
+            yield _Pair(row, partner, "spectrum", 0.0)
+    others = np.array([row for row, partner in enumerate(own) if partner is None], np.int64)
+    matches = match(wanted.take(others), spectra.table)
     contradicted = matches.contradictions()
-    if number := int(contradicted.sum()):
+    yield from _as_pairs(others, matches, contradicted)
+    odd = others[np.unique(matches.rows[contradicted])]
+    if odd.size:
         found.remarks.append(
-            f"{key}: {number} rows share an id with a spectrum that lies elsewhere; left out"
+            f"{key}: {odd.size} rows share an id with a spectrum that lies elsewhere; what is at either place is doubtful"
         )
-    columns = (matches.rows, matches.partners, matches.by, matches.separation_arcsec, contradicted)
-    for row, partner, by, apart, wrong in zip(*(column.tolist() for column in columns), strict=True):
-        if not wrong:
-            yield _Pair(row, partner, by, apart)
+        there = match(wanted.take(odd).by_position(), spectra.table)
+        yield from _as_pairs(odd, there, np.ones(there.rows.size, np.bool_))
+
+
+def _as_pairs(rows: np.ndarray, matches: Matches, contradicted: BoolArray) -> Iterator[_Pair]:
+    """Yield matches of some rows of a table as pairs of the table."""
+    columns = (rows[matches.rows], matches.partners, matches.by, matches.separation_arcsec, contradicted)
+    yield from map(_Pair._make, zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _column(table: Catalogue, names: Sequence[str], key: str) -> list[str | None]:
@@ -286,13 +318,19 @@ def _claims(spectra: _Spectra, row: int, rules: LabelRules) -> Iterator[str]:
 
 def _classes(listed: Sequence[Listing], rules: LabelRules) -> tuple[set[str], list[str]]:
     """Return the classes of an object by all its listings, and why some of them are doubtful."""
-    certain = {item.as_ for item in listed if rules.catalogues[item.catalogue].resolution == "low"}
+    sound = [item for item in listed if not item.contradicted]
+    certain = {item.as_ for item in sound if rules.catalogues[item.catalogue].resolution == "low"}
     every = {item.as_ for item in listed}
     classes, reasons = set(every), []
     for name in sorted(every):
         contradicting = [trap for trap in rules.traps if trap.known == name and every & set(trap.also)]
         if name not in certain:
-            reasons.append(f"{name}: known from medium-resolution spectra alone")
+            only = [item for item in sound if item.as_ == name]
+            reasons.append(
+                f"{name}: known from medium-resolution spectra alone"
+                if only
+                else f"{name}: known by a row alone whose id and position contradict each other"
+            )
         reasons += [f"{name}: {trap.why}" for trap in contradicting]
         if contradicting or name not in certain:
             classes.remove(name)
@@ -302,7 +340,7 @@ def _classes(listed: Sequence[Listing], rules: LabelRules) -> tuple[set[str], li
 
 def _another_night(classes: set[str], own: Sequence[Listing], rules: LabelRules) -> str | None:
     """Return why a spectrum of an object of a changing class can't be decided; None where it can."""
-    named = {item.as_ for item in own if item.by == "spectrum"}
+    named = {item.as_ for item in own if item.by == "spectrum" and not item.contradicted}
     for name in rules.changing:
         if name in classes and name not in named:
             return f"the label {name} comes from another spectrum of the object"

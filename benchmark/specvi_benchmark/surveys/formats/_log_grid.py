@@ -5,6 +5,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from specvi_benchmark.spectrum import FloatArray
 from specvi_benchmark.surveys.fits_header import Header
 from specvi_benchmark.surveys.source import Source
 
@@ -65,8 +66,8 @@ def _powers(start: float, step: float, size: int) -> tuple[NDArray[np.float64], 
     return grid, width
 
 
-def check_grid(source: Source, header: Header, wavelength_AA: np.ndarray) -> None:
-    """Compare stored wavelengths with COEFF0 and COEFF1.
+def check_grid(source: Source, header: Header, wavelength_AA: np.ndarray) -> FloatArray:
+    """Compare stored wavelengths with COEFF0 and COEFF1; return them as float64, shared by files of one grid.
 
     Raises
     ------
@@ -74,18 +75,32 @@ def check_grid(source: Source, header: Header, wavelength_AA: np.ndarray) -> Non
         They differ by more than a tenth of a pixel (rounding explains 0.03): rows, lengths or
         coefficients were damaged, and flux would stand at a wrong wavelength.
     """
-    grid = log_grid(source, header, wavelength_AA.size)
+    log_grid(source, header, wavelength_AA.size)
     coefficients = header.number("COEFF0") or 0.0, header.number("COEFF1") or 0.0
-    pixel_AA = _powers(*coefficients, grid.size)[1]
-    with np.errstate(invalid="ignore"):
-        shift = np.abs(wavelength_AA - grid) / pixel_AA
-    if not (shift < LARGEST_SHIFT).all():
+    stored, shift = _compared(*coefficients, wavelength_AA.tobytes(), wavelength_AA.dtype.str)
+    if not shift < LARGEST_SHIFT:
         raise source.fault(
             "the stored wavelengths contradict the header",
             expected="10^(COEFF0 + COEFF1·pixel)",
-            got=f"a difference of {np.nanmax(shift):.3g} pixels",
+            got=f"a difference of {np.nanmax(_shifts(*coefficients, stored)):.3g} pixels",
             fix="the file was damaged or edited; fetch it again",
         )
+    return stored
+
+
+@lru_cache(maxsize=16)
+def _compared(start: float, step: float, content: bytes, dtype: str) -> tuple[FloatArray, float]:
+    """Return stored wavelengths as float64, read-only, and by how many pixels they differ at most (or NaN)."""
+    stored = np.frombuffer(content, dtype).astype(np.float64)
+    stored.setflags(write=False)
+    return stored, float(_shifts(start, step, stored).max())
+
+
+def _shifts(start: float, step: float, stored: FloatArray) -> FloatArray:
+    grid, pixel_AA = _powers(start, step, stored.size)
+    with np.errstate(invalid="ignore", over="ignore"):
+        shift: FloatArray = np.abs(stored - grid) / pixel_AA
+    return shift
 
 
 def refuse_air(source: Source, header: Header) -> None:

@@ -36,7 +36,7 @@ def read(source: Source) -> Iterator[Spectrum | Skipped]:
         return
     flux, ivar, wavelength = (real_numbers(table.column(name)[0], table, name) for name in COLUMNS[:3])
     if "COEFF0" in header:
-        check_grid(source, header, wavelength)
+        wavelength = check_grid(source, header, wavelength)
     refuse_air(source, header)
     yield clean_spectrum(
         wavelength,
