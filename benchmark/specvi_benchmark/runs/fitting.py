@@ -25,6 +25,7 @@ from specvi_benchmark.vetting import AnyVetter, Question, Verdict, Vetter, load_
 
 FIT_FILE = "fit.json"
 SCHEMA_VERSION: Literal[1] = 1
+CalibrationPart = Literal["cal", "dev"]
 DEV_SHARE = 5
 """One object in so many of a train part becomes dev, where a split has none."""
 
@@ -41,8 +42,20 @@ class Trainable(Protocol):
         ...
 
 
+@runtime_checkable
+class Calibrated(Trainable, Protocol):
+    """One whose P(YES) is mended on labels that it was not trained on."""
+
+    def calibrate(self, held: Split, part: CalibrationPart, out: Path) -> None:
+        """Mend what `fit` wrote into ``out`` on the part ``held``: ``cal``, or ``dev`` where there is no ``cal``."""
+        ...
+
+
 class FitRecord(StrictModel):
-    """The content of ``fit.json``: everything that made a trained vetter."""
+    """The content of ``fit.json``: everything that made a trained vetter.
+
+    ``calibration_fingerprint`` is None for a vetter that is not calibrated.
+    """
 
     schema_version: Literal[1]
     vetter: str
@@ -51,6 +64,7 @@ class FitRecord(StrictModel):
     train_fingerprint: str
     dev_fingerprint: str
     dev_from: Literal["dev", "train"]
+    calibration_fingerprint: str | None = None
     seed: int
     environment: Mapping[str, str]
 
@@ -103,6 +117,8 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
         raise UserError(f"vetter {name} can't be trained", where="--train", fix="leave --train out")
     split = find_split(train)
     learnt, held, dev_from = training_parts(split, train)
+    cal = split.select(part="cal")
+    mended: tuple[Split, CalibrationPart] = (cal, "cal") if cal.candidates else (held, "dev")
     record = FitRecord(
         schema_version=SCHEMA_VERSION,
         vetter=name,
@@ -111,6 +127,7 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
         train_fingerprint=learnt.fingerprint,
         dev_fingerprint=held.fingerprint,
         dev_from=dev_from,
+        calibration_fingerprint=mended[0].fingerprint if isinstance(system, Calibrated) else None,
         seed=seed,
         environment=environment(),
     )
@@ -123,6 +140,8 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
     building.mkdir(parents=True)
     try:
         system.fit(learnt, held, building, seed)
+        if isinstance(system, Calibrated):
+            system.calibrate(*mended, building)
         write_json(building / FIT_FILE, record.model_dump(mode="json"))
         building.replace(out)
     finally:
@@ -155,7 +174,7 @@ def read_fit_record(folder: Path) -> FitRecord:
 
 
 def _refuse_other_fit(known: FitRecord, asked: FitRecord, folder: Path) -> None:
-    names = ("vetter", "config", "train_fingerprint", "dev_fingerprint", "seed")
+    names = ("vetter", "config", "train_fingerprint", "dev_fingerprint", "calibration_fingerprint", "seed")
     differing = [
         name
         for name in names
