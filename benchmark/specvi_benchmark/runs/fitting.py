@@ -1,7 +1,9 @@
 """Trains a vetter on a split's train part and keeps a record of what it was trained on."""
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast, runtime_checkable
@@ -11,6 +13,7 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import (
     StrictModel,
     canonical_json,
+    locked,
     parse_json,
     read_text,
     refuse_newer,
@@ -32,7 +35,11 @@ DEV_SHARE = 5
 
 @runtime_checkable
 class Trainable(Protocol):
-    """What a factory returns for a name without an argument, when it has to be trained."""
+    """What a factory returns for a name without an argument, when it has to be trained.
+
+    One that keeps checkpoints has an attribute ``resumes`` that is true: after a kill its `fit` is called again with
+    the folder that the killed call had. Whatever does not belong in the trained folder it removes at the end.
+    """
 
     @property
     def config(self) -> Mapping[str, Any]: ...
@@ -136,16 +143,24 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
         return f"{name}:{out}"
     if out.exists() and any(out.iterdir()):
         raise UserError("the folder is not empty", where=out, expected="a new folder", fix="name another")
-    building = out.parent / f".{out.name}.{uuid4().hex[:8]}.tmp"
-    building.mkdir(parents=True)
-    try:
-        system.fit(learnt, held, building, seed)
-        if isinstance(system, Calibrated):
-            system.calibrate(*mended, building)
-        write_json(building / FIT_FILE, record.model_dump(mode="json"))
-        building.replace(out)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    resumes = bool(getattr(system, "resumes", False))
+    building = out.parent / f".{out.name}.{_name_of(record) if resumes else uuid4().hex[:8]}.tmp"
+    with locked(out) if resumes else nullcontext():
+        if (out / FIT_FILE).is_file():  # another process has made it meanwhile
+            return f"{name}:{out}"
+        building.mkdir(parents=True, exist_ok=resumes)
+        try:
+            system.fit(learnt, held, building, seed)
+            if isinstance(system, Calibrated):
+                system.calibrate(*mended, building)
+            write_json(building / FIT_FILE, record.model_dump(mode="json"))
+            building.replace(out)
+        except UserError:
+            shutil.rmtree(building, ignore_errors=True)  # the same again would fail again
+            raise
+        finally:
+            if not resumes:
+                shutil.rmtree(building, ignore_errors=True)
     return f"{name}:{out}"
 
 
@@ -171,6 +186,11 @@ def read_fit_record(folder: Path) -> FitRecord:
     content = parse_json(read_text(path), path)
     refuse_newer(content, SCHEMA_VERSION, path)
     return validate(FitRecord, content, path)
+
+
+def _name_of(record: FitRecord) -> str:
+    """Return what names one training among all: its folder is found again after a kill, and never another's."""
+    return hashlib.sha256(canonical_json(record.model_dump(mode="json"))).hexdigest()[:8]
 
 
 def _refuse_other_fit(known: FitRecord, asked: FitRecord, folder: Path) -> None:
