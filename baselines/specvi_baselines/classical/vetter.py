@@ -29,7 +29,7 @@ from specvi_benchmark.runs.fitting import CalibrationPart
 from specvi_benchmark.scoring.probability import auroc
 from specvi_benchmark.spectrum import FloatArray
 from specvi_benchmark.splits import Split
-from specvi_benchmark.splits.families import Family, selector_family
+from specvi_benchmark.splits.families import SELECTOR_FAMILY, Family, selector_family
 from specvi_benchmark.traces import Trace, Turn, said
 from specvi_benchmark.vetting import Outcome, Question, Verdict, answered
 
@@ -156,7 +156,7 @@ class Classical:
         """Return what changes a verdict. ``family`` lets a table mark a system of the selector's own family."""
         return {
             "family": self.learner.name,
-            "selector_family": self.record.selector_family,
+            SELECTOR_FAMILY: self.record.selector_family,
             "selection_version": self.record.selection_version,
             "models": {task: model.sha256 for task, model in self.record.tasks.items()},
             "calibration": self.calibration.model_dump(mode="json"),

@@ -26,6 +26,10 @@ def selector_family(recipe: Mapping[str, Any]) -> Family | None:
     return None if weak is None else weak.get("family", "lightgbm")
 
 
+SELECTOR_FAMILY = "selector_family"
+"""Key in a system's config: True where it is of the family that chose the negatives it was trained on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Other:
     """A fitted scikit-learn classifier with the two methods that `weak.Weak` asks of LightGBM's."""
