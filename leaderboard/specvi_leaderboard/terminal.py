@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from specvi_leaderboard.board import Board, TrackTable
-from specvi_leaderboard.site.page import number, rank_text, span
+from specvi_leaderboard.site.page import number, of_selector_family, rank_text, span
 
 NAME_WIDTH = 12
 """Characters below which the column of names is never squeezed; longer names are folded."""
@@ -42,6 +42,10 @@ def print_board(board: Board, console: Console) -> None:
     )
 
 
+def _named(board: Board, name: str) -> Text:
+    return Text(f"{name} (selector-family)" if of_selector_family(board.system(name).config) else name)
+
+
 def _table(board: Board, table: TrackTable, tasks: Sequence[str]) -> Table:
     kind = "SIMULATED spectra, " if board.simulated else ""
     title = f"{board.split.name} {board.split.version} ({kind}{table.track} track)"
@@ -60,5 +64,5 @@ def _table(board: Board, table: TrackTable, tasks: Sequence[str]) -> Table:
     for name in table.order:
         f1 = board.macro(table.track, name).ranked.f1
         by_task = (number(board.task(table.track, key, name).ranked.f1.value) for key in tasks)
-        grid.add_row(ranks.get(name, "–"), Text(name), number(f1.value), span(f1), *by_task)
+        grid.add_row(ranks.get(name, "–"), _named(board, name), number(f1.value), span(f1), *by_task)
     return grid

@@ -2,6 +2,7 @@
 
 import csv
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from astropy.io import fits
 
 from specvi_benchmark.lines import air_to_vacuum
 from specvi_benchmark.spectrum import Spectrum, clean_spectrum
+from specvi_benchmark.splits import Candidate, Split
+from specvi_benchmark.tasks import get_task
 
 LIGHT_KMS = 299_792.458
 LAMOST_AA = 3700 * 10 ** (1e-4 * np.arange(3909))
@@ -92,3 +95,37 @@ def as_lamost():
         return clean_spectrum(LAMOST_AA, noisy, sigma**-2, mask, survey="lamost", name=spectrum.name)
 
     return observe
+
+
+PLANTED_AA = 6000.0
+
+
+def planted_split(n: int = 60, *, seed: int = 0, shuffled: bool = False, tasks: tuple[str, ...] = ("cv",)) -> Split:
+    """Return spectra of 390 pixels in four parts, half of them YES: those have an emission line at 6000 Å.
+
+    ``n`` candidates a task in train, half as many in each other part. ``shuffled``: truths without the line.
+    """
+    rng = np.random.default_rng(seed)
+    wavelength = 3700.0 * 10 ** (1e-3 * np.arange(390))
+    line = np.exp(-0.5 * ((wavelength - PLANTED_AA) / 25) ** 2)
+    candidates = []
+    for task in tasks:
+        for part, size in (("train", n), ("dev", n // 2), ("cal", n // 2), ("test", n // 2)):
+            for number in range(size):
+                truth = number % 2 == 0
+                shown = bool(rng.random() < 0.5) if shuffled else truth
+                slope = (wavelength / 6000) ** rng.normal(0, 0.7)
+                flux = slope * (1 + shown * 1.2 * line) + rng.normal(0, 0.05, wavelength.size)
+                name = f"{task}-{part}-{number:03d}"
+                spectrum = clean_spectrum(wavelength, flux, np.full(wavelength.size, 400.0), name=name, survey="simulated-lamost")
+                candidates.append(Candidate(
+                    id=name, task=get_task(task), track="main", part=part, spectrum=spectrum, redshift=None,
+                    truth="YES" if truth else "NO", object_id=name, object_id_source="simulated", label_source="test",
+                ))  # fmt: skip
+    return Split("planted", "1", tuple(candidates), {"made": "by a test"})
+
+
+@pytest.fixture
+def make_planted() -> Callable[..., Split]:
+    """Return the maker of splits with a planted line: ``make_planted(n=60, seed=0, shuffled=False, tasks=("cv",))``."""
+    return planted_split

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from specvi_baselines.rules.spikes import without_spikes
 from specvi_baselines.rules.vetter import RULES
 from specvi_benchmark.features import prepare
 from specvi_benchmark.tasks import TASK_KEYS
@@ -38,7 +39,7 @@ def label(row: dict[str, str], task: str) -> bool | None:
 def count(spectra) -> dict[str, Counter]:
     counts = {task: Counter() for task in TASK_KEYS}
     for row, spectrum in spectra:
-        prepared = prepare(spectrum)
+        prepared, _ = without_spikes(prepare(spectrum))
         for task in TASK_KEYS:
             truth = label(row, task)
             if truth is not UNDECIDABLE:

@@ -7,12 +7,13 @@ from typing import Any
 from specvi_baselines.arguments import refuse_arguments
 from specvi_baselines.rules import carbon, cataclysmic, hot_star, m_giant, quasar, s_star, white_dwarf
 from specvi_baselines.rules.finding import Finding
+from specvi_baselines.rules.spikes import without_spikes
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.features import Prepared, choose_shift, prepare
 from specvi_benchmark.traces import said
 from specvi_benchmark.vetting import Question, Verdict, answered
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Raised whenever a verdict can change."""
 
 BLIND_SNR = 2.0
@@ -64,15 +65,16 @@ def explain(question: Question) -> tuple[Finding, str]:
             expected=f"one of {', '.join(RULES)}",
         )
     shift = choose_shift(question.redshift, question.task.frame)
-    prepared = prepare(question.spectrum, shift.redshift)
+    prepared, spikes = without_spikes(prepare(question.spectrum, shift.redshift))
     finding = rule(prepared, question.redshift)
     blind = ""
     if finding.answer == "NO" and prepared.snr < BLIND_SNR:
         blind = f" At S/N {prepared.snr:.1f} a pixel little can be measured: this NO may only mean not seen."
     noise = "the survey's errors" if prepared.noise_from == "ivar" else "scatter of neighbouring pixels"
+    left_out = f" {spikes} pixels of spikes sharper than the instrument are left out." if spikes else ""
     lines = (
         f"{finding.answer}. {finding.reason}.{blind}",
-        f"Read with S/N {prepared.snr:.1f} a pixel ({noise}), {shift.words}. Measured:",
+        f"Read with S/N {prepared.snr:.1f} a pixel ({noise}), {shift.words}.{left_out} Measured:",
         *(f"- {words}" for words in finding.evidence),
     )
     return finding, "\n".join(lines)

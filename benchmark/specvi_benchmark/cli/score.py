@@ -126,7 +126,8 @@ def score(
         typer.echo(results.model_dump_json(indent=2))
         return
     console = Console(highlight=False)
-    for item in (*_report(results, matched), *sections(beyond.sections), *evidence_section(claims)):
+    marks = _marks(target) if is_run else ()
+    for item in (*_report(results, matched), *marks, *sections(beyond.sections), *evidence_section(claims)):
         print_whole(console, item)
     for path in [written, *more] if written else more:
         typer.echo(f"Wrote {path}")
@@ -259,6 +260,19 @@ def _intervals_line(results: "Results") -> str:
         f"Brackets: {made.level:.0%} intervals, {made.resamples:,} resamples of {made.objects:,} objects "
         f"(candidates by source of the object id: {sources}){beta}."
     )
+
+
+def _marks(run: Path) -> Iterator[str]:
+    """Yield what a reader has to know of a run's system beside its numbers."""
+    from specvi_benchmark.runs.record import read_run_record
+    from specvi_benchmark.splits.families import SELECTOR_FAMILY
+
+    config = read_run_record(run).config
+    if config.get(SELECTOR_FAMILY) is True:
+        yield (
+            f"Selector-family: the negatives of the training split were chosen by a classifier of this system's "
+            f"own kind ({config.get('family')}), on features it sees too."
+        )
 
 
 def _flags(results: "Results", matched: "MatchedPredictions") -> Iterator[str]:

@@ -1,7 +1,9 @@
 """Trains a vetter on a split's train part and keeps a record of what it was trained on."""
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast, runtime_checkable
@@ -11,6 +13,7 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import (
     StrictModel,
     canonical_json,
+    locked,
     parse_json,
     read_text,
     refuse_newer,
@@ -25,13 +28,18 @@ from specvi_benchmark.vetting import AnyVetter, Question, Verdict, Vetter, load_
 
 FIT_FILE = "fit.json"
 SCHEMA_VERSION: Literal[1] = 1
+CalibrationPart = Literal["cal", "dev"]
 DEV_SHARE = 5
 """One object in so many of a train part becomes dev, where a split has none."""
 
 
 @runtime_checkable
 class Trainable(Protocol):
-    """What a factory returns for a name without an argument, when it has to be trained."""
+    """What a factory returns for a name without an argument, when it has to be trained.
+
+    One that keeps checkpoints has an attribute ``resumes`` that is true: after a kill its `fit` is called again with
+    the folder that the killed call had. Whatever does not belong in the trained folder it removes at the end.
+    """
 
     @property
     def config(self) -> Mapping[str, Any]: ...
@@ -41,8 +49,20 @@ class Trainable(Protocol):
         ...
 
 
+@runtime_checkable
+class Calibrated(Trainable, Protocol):
+    """One whose P(YES) is mended on labels that it was not trained on."""
+
+    def calibrate(self, held: Split, part: CalibrationPart, out: Path) -> None:
+        """Mend what `fit` wrote into ``out`` on the part ``held``: ``cal``, or ``dev`` where there is no ``cal``."""
+        ...
+
+
 class FitRecord(StrictModel):
-    """The content of ``fit.json``: everything that made a trained vetter."""
+    """The content of ``fit.json``: everything that made a trained vetter.
+
+    ``calibration_fingerprint`` is None for a vetter that is not calibrated.
+    """
 
     schema_version: Literal[1]
     vetter: str
@@ -51,6 +71,7 @@ class FitRecord(StrictModel):
     train_fingerprint: str
     dev_fingerprint: str
     dev_from: Literal["dev", "train"]
+    calibration_fingerprint: str | None = None
     seed: int
     environment: Mapping[str, str]
 
@@ -103,6 +124,8 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
         raise UserError(f"vetter {name} can't be trained", where="--train", fix="leave --train out")
     split = find_split(train)
     learnt, held, dev_from = training_parts(split, train)
+    cal = split.select(part="cal")
+    mended: tuple[Split, CalibrationPart] = (cal, "cal") if cal.candidates else (held, "dev")
     record = FitRecord(
         schema_version=SCHEMA_VERSION,
         vetter=name,
@@ -111,6 +134,7 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
         train_fingerprint=learnt.fingerprint,
         dev_fingerprint=held.fingerprint,
         dev_from=dev_from,
+        calibration_fingerprint=mended[0].fingerprint if isinstance(system, Calibrated) else None,
         seed=seed,
         environment=environment(),
     )
@@ -119,14 +143,24 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
         return f"{name}:{out}"
     if out.exists() and any(out.iterdir()):
         raise UserError("the folder is not empty", where=out, expected="a new folder", fix="name another")
-    building = out.parent / f".{out.name}.{uuid4().hex[:8]}.tmp"
-    building.mkdir(parents=True)
-    try:
-        system.fit(learnt, held, building, seed)
-        write_json(building / FIT_FILE, record.model_dump(mode="json"))
-        building.replace(out)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    resumes = bool(getattr(system, "resumes", False))
+    building = out.parent / f".{out.name}.{_name_of(record) if resumes else uuid4().hex[:8]}.tmp"
+    with locked(out) if resumes else nullcontext():
+        if (out / FIT_FILE).is_file():  # another process has made it meanwhile
+            return f"{name}:{out}"
+        building.mkdir(parents=True, exist_ok=resumes)
+        try:
+            system.fit(learnt, held, building, seed)
+            if isinstance(system, Calibrated):
+                system.calibrate(*mended, building)
+            write_json(building / FIT_FILE, record.model_dump(mode="json"))
+            building.replace(out)
+        except UserError:
+            shutil.rmtree(building, ignore_errors=True)  # the same again would fail again
+            raise
+        finally:
+            if not resumes:
+                shutil.rmtree(building, ignore_errors=True)
     return f"{name}:{out}"
 
 
@@ -154,8 +188,13 @@ def read_fit_record(folder: Path) -> FitRecord:
     return validate(FitRecord, content, path)
 
 
+def _name_of(record: FitRecord) -> str:
+    """Return what names one training among all: its folder is found again after a kill, and never another's."""
+    return hashlib.sha256(canonical_json(record.model_dump(mode="json"))).hexdigest()[:8]
+
+
 def _refuse_other_fit(known: FitRecord, asked: FitRecord, folder: Path) -> None:
-    names = ("vetter", "config", "train_fingerprint", "dev_fingerprint", "seed")
+    names = ("vetter", "config", "train_fingerprint", "dev_fingerprint", "calibration_fingerprint", "seed")
     differing = [
         name
         for name in names

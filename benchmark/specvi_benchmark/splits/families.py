@@ -17,6 +17,19 @@ Family = Literal["lightgbm", "random-forest", "logistic"]
 """``lightgbm`` boosts trees; a random forest averages independent ones; ``logistic`` is linear in the features."""
 
 
+def selector_family(recipe: Mapping[str, Any]) -> Family | None:
+    """Return the family that chose a split's negatives, by the split's recipe; None where it names none.
+
+    A system of that family sees what the selector saw, and was selected against: docs/baselines.md.
+    """
+    weak = recipe.get("weak_classifier")
+    return None if weak is None else weak.get("family", "lightgbm")
+
+
+SELECTOR_FAMILY = "selector_family"
+"""Key in a system's config: True where it is of the family that chose the negatives it was trained on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Other:
     """A fitted scikit-learn classifier with the two methods that `weak.Weak` asks of LightGBM's."""

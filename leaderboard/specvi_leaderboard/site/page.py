@@ -9,6 +9,7 @@ from markupsafe import Markup
 from specvi_benchmark.files import canonical_json
 from specvi_benchmark.scoring import CALLS
 from specvi_benchmark.scoring.measure import Measure
+from specvi_benchmark.splits.families import SELECTOR_FAMILY
 from specvi_benchmark.tasks import all_tasks
 from specvi_leaderboard.board import Board, Standing, TrackTable
 
@@ -31,6 +32,7 @@ def render_page(board: Board) -> str:
         "amount": amount,
         "rank": rank_text,
         "json": json_text,
+        "of_selector_family": of_selector_family,
     }
     css = (files("specvi_leaderboard.site") / "page.css").read_text(encoding="utf-8")
     text = environment.get_template("page.html.jinja").render(
@@ -47,6 +49,11 @@ def render_page(board: Board) -> str:
 def best_trivial(board: Board, table: TrackTable) -> Standing | None:
     """Return the highest trivial system of a track's ranking: a score that took no look at a spectrum."""
     return next((standing for standing in table.ranked if board.system(standing.system).trivial), None)
+
+
+def of_selector_family(config: Mapping[str, object]) -> bool:
+    """Return whether a system of that config is of the family that chose the negatives of its training split."""
+    return config.get(SELECTOR_FAMILY) is True
 
 
 def number(value: float | None) -> str:

@@ -1,0 +1,79 @@
+"""The vetter `ensemble:FOLDER,FOLDER,…`: the mean P(YES) of trained systems, of one kind or several."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from specvi_baselines.calibration import answer
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.runs.fitting import FIT_FILE, Trained, load_system, read_fit_record
+from specvi_benchmark.traces import Trace, Turn, said
+from specvi_benchmark.vetting import Outcome, Question, Verdict, answered
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Averages members that were each calibrated; YES from a mean of one half on."""
+
+    members: tuple[Trained, ...]
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Return what changes a verdict: every member with its training."""
+        return {"members": [{"vetter": member.record.vetter, **member.config} for member in self.members]}
+
+    def vet(self, questions: Sequence[Question]) -> Iterator[Verdict]:
+        """Yield a verdict for each question, in order; one that a member could not answer is not averaged."""
+        columns = [self._by_question(member, questions) for member in self.members]
+        for question in questions:
+            yield self._verdict(question, [column[question.task.key, question.id] for column in columns])
+
+    def _by_question(self, member: Trained, questions: Sequence[Question]) -> dict[tuple[str, str], Verdict]:
+        return {(verdict.task, verdict.id): verdict for verdict in member.vet(questions)}
+
+    def _verdict(self, question: Question, found: Sequence[Verdict]) -> Verdict:
+        lacking = next((one for one in found if one.p_yes is None), None)
+        if lacking is not None:
+            name = self.members[found.index(lacking)].record.vetter
+            words = f"The member {name} gives no P(YES): {lacking.outcome.value}"
+            if lacking.outcome is Outcome.ERROR:
+                trace = Trace(turns=(Turn(role="error", text=words),), environment={})
+                return Verdict(question.id, question.task.key, Outcome.ERROR, traces=(trace,))
+            return Verdict(question.id, question.task.key, Outcome.ABSTAINED, traces=(said(words),))
+        each = [float(one.p_yes) for one in found if one.p_yes is not None]
+        mean = sum(each) / len(each)
+        told = answer(mean)
+        words = (
+            f"{told}. Mean P(YES) {mean:.3f} of {len(each)} members: {', '.join(f'{p:.3f}' for p in each)}."
+        )
+        return answered(question, told, p_yes=mean, traces=(said(words),))
+
+
+def create(argument: str | None, options: Mapping[str, str]) -> Ensemble:
+    """Make ``ensemble:FOLDER,FOLDER,…`` of folders that `specvi fit` wrote; options go to every member.
+
+    Raises
+    ------
+    UserError
+        Fewer than two folders, one twice, or a folder that is no trained system.
+    """
+    folders = [Path(one).expanduser() for one in (argument or "").split(",") if one.strip()]
+    if len(folders) < 2 or len(set(folders)) < len(folders):
+        raise UserError(
+            "an ensemble needs two folders or more, each once",
+            where="vetter ensemble",
+            expected="ensemble:FOLDER,FOLDER",
+            got=argument or "no folder",
+        )
+    return Ensemble(tuple(_member(folder, options) for folder in folders))
+
+
+def _member(folder: Path, options: Mapping[str, str]) -> Trained:
+    if not (folder / FIT_FILE).is_file():
+        raise UserError(
+            "not a trained system", where=folder, expected=f"a folder with {FIT_FILE}, as specvi fit makes"
+        )
+    member = load_system(f"{read_fit_record(folder).vetter}:{folder}", options)
+    assert isinstance(member, Trained)
+    return member

@@ -1,0 +1,164 @@
+"""Spectra as tensors: grids, errors, masks; and what augmentation keeps."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specvi_baselines.networks.augment import Augmenter
+from specvi_baselines.networks.build import build
+from specvi_baselines.networks.inference import probabilities
+from specvi_baselines.networks.settings import NAMES, Augmentation, Grid, load_settings
+from specvi_baselines.networks.tensors import continuum, filled, stack
+from specvi_benchmark.spectrum import Spectrum, clean_spectrum
+
+LAMOST_AA = 3700 * 10 ** (1e-4 * np.arange(3909))
+DESI_AA = 3600 + 0.8 * np.arange(7781)
+GRID = Grid(first_AA=3700, last_AA=9000, pixels=800, spacing="log")
+
+
+def spectrum(wavelength=LAMOST_AA, seed=0, scale=1.0, mask=None, **more) -> Spectrum:
+    rng = np.random.default_rng(seed)
+    light = 1 + 0.3 * np.sin(wavelength / 400) - 0.6 * np.exp(-(((wavelength - 6564.6) / 20) ** 2))
+    flux = scale * (light + rng.normal(0, 0.05, wavelength.size))
+    return clean_spectrum(wavelength, flux, np.full(wavelength.size, (0.05 * scale) ** -2), mask, **more)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e30, -1e30])
+def test_bad_pixels_cannot_change_the_output(name, wrong):
+    chosen = load_settings(name, "test")
+    network = build(name, chosen, 3).eval()
+    mask = np.zeros(LAMOST_AA.size, bool)
+    mask[500:620] = mask[2000:2011] = mask[:40] = True
+    clean = spectrum(mask=mask)
+    flux = clean.flux.copy()
+    flux[mask] = wrong
+    spoilt = Spectrum(clean.wavelength_AA, flux, clean.ivar, mask)
+    assert np.array_equal(
+        probabilities(network, [clean], chosen.grid), probabilities(network, [spoilt], chosen.grid)
+    )
+    unmasked = probabilities(network, [spectrum()], chosen.grid)
+    assert (
+        not np.array_equal(unmasked, probabilities(network, [clean], chosen.grid)) or name == "gaianet-style"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_length_range_and_scale_gives_a_logit_a_task(name):
+    chosen = load_settings(name, "test")
+    network = build(name, chosen, 4).eval()
+    spectra = [spectrum(), spectrum(DESI_AA), spectrum(LAMOST_AA[1000:1900]), spectrum(scale=1e-17)]
+    found = probabilities(network, spectra, chosen.grid)
+    assert found.shape == (4, 4)
+    assert np.isfinite(found).all()
+    assert found[3] == pytest.approx(found[0], abs=1e-4)  # the unit of the flux does not matter
+    alone = np.concatenate([probabilities(network, [one], chosen.grid) for one in spectra])
+    assert found == pytest.approx(alone, abs=1e-5)
+    beyond = clean_spectrum(np.linspace(9500, 10400, 500), np.ones(500))
+    assert np.isnan(probabilities(network, [beyond], chosen.grid)).all()
+
+
+def test_a_spectrum_on_the_grid_is_not_resampled():
+    grid = Grid(first_AA=LAMOST_AA[0], last_AA=LAMOST_AA[3699], pixels=3700, spacing="log")
+    made = spectrum()
+    found = stack([made], grid)
+    scale = np.median(np.abs(made.flux[:3700]))
+    assert found.flux[0].numpy() == pytest.approx(made.flux[:3700] / scale, rel=1e-6)
+    assert found.ivar[0].numpy() == pytest.approx(made.ivar[:3700] * scale**2, rel=1e-5)
+
+
+def test_resampling_conserves_flux_and_information():
+    made = spectrum(DESI_AA)
+    read = stack([made], GRID)
+    coarse = read.flux[0].numpy().astype(float)
+    assert (read.ivar > 0).all()
+    edges = np.sqrt(GRID.wavelength_AA[1:] * GRID.wavelength_AA[:-1])
+    inside = (edges[0] < DESI_AA) & (edges[-1] > DESI_AA)
+    scale = np.median(np.abs(coarse))  # 1 by construction
+    assert scale == pytest.approx(1, abs=1e-6)
+    integral = (coarse[1:-1] * np.diff(edges)).sum()
+    own = made.flux[inside].sum() * 0.8
+    ratio = own / integral
+    assert np.interp(GRID.wavelength_AA, DESI_AA, made.flux).mean() / coarse.mean() == pytest.approx(
+        ratio, rel=5e-3
+    )
+    # N pixels of equal variance in a mean: the inverse variance is N times one pixel's.
+    width = np.diff(np.concatenate([[GRID.first_AA], edges, [GRID.last_AA]]))[1:-1]
+    expected = width / 0.8 * made.ivar[0] * ratio**2
+    assert read.ivar[0].numpy()[1:-1] == pytest.approx(expected, rel=0.02)
+
+
+def test_noise_of_resampled_spectra_is_what_their_ivar_says():
+    rng = np.random.default_rng(3)
+    spectra = [clean_spectrum(DESI_AA, 10 + rng.normal(0, 1, 7781), np.ones(7781)) for _ in range(40)]
+    read = stack(spectra, GRID)
+    pull = (read.flux - read.flux.mean(dim=0)) * read.ivar.sqrt()
+    assert float(pull.std()) == pytest.approx(np.sqrt(39 / 40), abs=0.04)
+
+
+def test_lines_are_drawn_over_bad_pixels():
+    flux = torch.tensor([[9.0, 1.0, 9.0, 9.0, 4.0, 9.0]])
+    good = torch.tensor([[False, True, False, False, True, False]])
+    assert filled(flux, good).tolist() == [[1.0, 1.0, 2.0, 3.0, 4.0, 4.0]]
+
+
+@given(st.integers(0, 2**30), st.integers(20, 60))
+@settings(max_examples=25)
+def test_filling_agrees_with_numpy(seed, size):
+    rng = np.random.default_rng(seed)
+    flux, good = rng.normal(size=size), rng.random(size) < 0.5
+    good[rng.integers(size)] = True
+    found = filled(torch.tensor(flux[None]), torch.tensor(good[None]))[0].numpy()
+    place = np.arange(size)
+    assert found == pytest.approx(np.interp(place, place[good], flux[good]))
+
+
+def test_the_continuum_passes_under_a_line_and_follows_a_slope():
+    x = torch.linspace(0, 1, 2000)[None]
+    flux = 1 + x - 0.8 * torch.exp(-(((x - 0.5) / 0.01) ** 2))
+    good = torch.ones_like(flux, dtype=torch.bool)
+    level = continuum(flux, good, 10, 61)
+    inside = slice(400, 1600)
+    assert (level / (1 + x))[0, inside].numpy() == pytest.approx(1, abs=0.02)
+
+
+def test_augmentation_keeps_bad_pixels_bad_and_draws_from_its_generator_alone():
+    grid = Grid(first_AA=3700, last_AA=9000, pixels=400, spacing="log")
+    made = stack([spectrum(seed=seed) for seed in range(16)], grid)
+    made.flux[:, 100:140], made.ivar[:, 100:140] = 0.0, 0.0
+    asked = Augmentation(
+        noise=3, reddening_mag=0.2, gap_share=0.1, end_share=0.1, blur_pixels=1, tilt=0.1, coarse=0.5
+    )
+    change = Augmenter(asked, grid)
+    flux, ivar = change(made.flux, made.ivar, torch.Generator().manual_seed(1))
+    again = change(made.flux, made.ivar, torch.Generator().manual_seed(1))
+    other = change(made.flux, made.ivar, torch.Generator().manual_seed(2))
+    assert torch.equal(flux, again[0])
+    assert not torch.equal(flux, other[0])
+    assert (ivar[:, 100:140] == 0).all()
+    assert (flux[ivar == 0] == 0).all()
+    assert torch.isfinite(flux).all()
+    assert torch.isfinite(ivar).all()
+
+
+def test_added_noise_is_what_the_new_ivar_says():
+    grid = Grid(first_AA=3700, last_AA=9000, pixels=2000, spacing="log")
+    flux, ivar = torch.ones(64, 2000), torch.full((64, 2000), 400.0)
+    noisy, known = Augmenter(Augmentation(noise=8), grid)(flux, ivar, torch.Generator().manual_seed(0))
+    grown = known[:, 0] < 399 * noisy.median(dim=1).values ** 2
+    assert 16 < int(grown.sum()) < 48  # half of them
+    excess = noisy.std(dim=1)[grown] ** 2 + 1 / (400 * 1.0)  # what was added, and what the flat flux lacks
+    assert (excess * known[grown, 0]).numpy() == pytest.approx(1, abs=0.15)
+
+
+def test_a_velocity_moves_a_line_by_the_doppler_shift():
+    grid = Grid(first_AA=4000, last_AA=8000, pixels=4000, spacing="log")
+    place = torch.arange(4000).float()
+    flux = 1 - 0.9 * torch.exp(-(((place - 2000) / 3) ** 2))[None].repeat(200, 1)
+    moved, _ = Augmenter(Augmentation(velocity_kms=500), grid)(
+        flux, torch.ones_like(flux), torch.Generator().manual_seed(0)
+    )
+    step_kms = 299792.458 * np.log(2) / 3999
+    assert float((moved.argmin(dim=1) - 2000).float().std()) * step_kms == pytest.approx(500, rel=0.15)

@@ -1,0 +1,176 @@
+"""Training: it learns, it is exact after a kill, and it refuses what can't be learnt."""
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from specvi_baselines.networks.folder import MODEL_FILE, WEIGHTS_FILE, read_record
+from specvi_baselines.networks.settings import NAMES, load_settings
+from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import sha256_file
+from specvi_benchmark.runs.fitting import fit, load_system
+from specvi_benchmark.scoring.probability import auroc
+from specvi_benchmark.splits import Split
+from specvi_benchmark.splits.io import write_split
+from specvi_benchmark.vetting import Outcome, load_vetter
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from specvi_baselines.networks import training
+from specvi_benchmark.runs.fitting import fit
+kept = training.save_checkpoint
+def save_and_die(network, optimiser, state, stage):
+    kept(network, optimiser, state, stage)
+    if (stage.name, state.epoch) == ("training", 1):
+        os.kill(os.getpid(), signal.SIGKILL)
+training.save_checkpoint = save_and_die
+name, split, out = sys.argv[1:]
+fit(name, split, Path(out), options={"setting": "test"}, seed=3)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def split_folder(make_planted, tmp_path):
+    """Return the folder of a split with two tasks."""
+    write_split(make_planted(40, tasks=("cv", "cs")), tmp_path / "split")
+    return str(tmp_path / "split")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["spectrum-net", "specformer"])
+def test_training_that_was_killed_goes_on_to_the_same_weights(name, split_folder, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    command = [sys.executable, "-c", KILLED, name, split_folder, str(broken)]
+    died = subprocess.run(command, capture_output=True, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr.decode()[-500:]
+    assert not broken.exists()
+    (building,) = tmp_path.glob(".broken.*.tmp")
+    before = (building / "checkpoint-training.pt").stat().st_mtime_ns
+    fit(name, split_folder, broken, options={"setting": "test"}, seed=3)
+    assert not building.exists()
+    fit(name, split_folder, whole, options={"setting": "test"}, seed=3)
+    assert before  # the checkpoint was there
+    assert sha256_file(broken / WEIGHTS_FILE) == sha256_file(whole / WEIGHTS_FILE)
+    assert (broken / MODEL_FILE).read_text() == (whole / MODEL_FILE).read_text()
+    assert sorted(path.name for path in broken.iterdir()) == [
+        "calibration.json", "fit.json", "model.json", "model.safetensors",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_describes_itself_and_answers(name, split_folder, tmp_path, make_planted):
+    spec = fit(name, split_folder, tmp_path / "model", options={"setting": "test"}, seed=1)
+    record = read_record(tmp_path / "model", name)
+    split = make_planted(40, tasks=("cv", "cs"))
+    assert record.tasks == ("cv", "cs")
+    assert record.train.fingerprint == split.select(part="train").fingerprint
+    assert record.train.candidates["cv"] == {"YES": 20, "NO": 20}
+    assert record.train.simulated
+    assert set(record.metrics.dev_auroc) == {"cv", "cs"}
+    vetter = load_system(spec)
+    questions = [candidate.question for candidate in split.select(part="test").candidates]
+    first, again = list(vetter.vet(questions)), list(vetter.vet(questions))
+    assert first == again
+    assert [verdict.id for verdict in first] == [question.id for question in questions]
+    assert all(verdict.outcome is Outcome.ANSWERED for verdict in first)
+    assert all((verdict.answer == "YES") == (verdict.p_yes >= 0.5) for verdict in first)
+    assert vetter.config["training"]["train_fingerprint"] == record.train.fingerprint
+    strange = list(
+        vetter.vet([replace(questions[0], task=make_planted(4, tasks=("wd",)).candidates[0].task)])
+    )
+    assert strange[0].outcome is Outcome.ERROR
+    assert "has not learnt" in strange[0].traces[0].turns[0].text
+    json.dumps(dict(vetter.config))
+
+
+def fitted_auroc(name: str, split: Split, folder, **options) -> float:
+    from specvi_baselines.networks.vetter import create
+
+    untrained = create(name, None, {"setting": "test", **options})
+    folder.mkdir()
+    untrained.fit(split.select(part="train"), split.select(part="dev"), folder, 0)
+    untrained.calibrate(split.select(part="cal"), "cal", folder)
+    test = split.select(part="test")
+    found = create(name, str(folder), {}).vet([candidate.question for candidate in test.candidates])
+    positive = np.array([candidate.truth == "YES" for candidate in test.candidates])
+    return auroc(positive, np.array([verdict.p_yes for verdict in found]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_planted_line_is_learnt_and_shuffled_labels_are_not(name, make_planted, tmp_path):
+    options = {"epochs": "12", "learning_rate": "0.004"}
+    assert fitted_auroc(name, make_planted(120), tmp_path / "true", **options) > 0.95
+    shuffled = fitted_auroc(name, make_planted(120, shuffled=True), tmp_path / "shuffled", **options)
+    assert 0.3 < shuffled < 0.7  # 30 YES, 30 NO: 0.5 with a standard deviation of 0.075
+
+
+def test_seeds_differ_and_the_same_seed_does_not(split_folder, tmp_path):
+    hashes = []
+    for number, seed in enumerate((1, 1, 2)):
+        fit("carbonnet-style", split_folder, tmp_path / str(number), options={"setting": "test"}, seed=seed)
+        hashes.append(sha256_file(tmp_path / str(number) / WEIGHTS_FILE))
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_one_class_or_no_such_option_is_told(make_planted, tmp_path):
+    split = make_planted(20)
+    one_class = tuple(c for c in split.candidates if c.part != "train" or c.truth == "YES")
+    write_split(replace(split, candidates=one_class), tmp_path / "one")
+    with pytest.raises(UserError, match="one class only") as told:
+        fit("carbonnet-style", str(tmp_path / "one"), tmp_path / "model", options={"setting": "test"})
+    assert "0 NO" in str(told.value)
+    assert not list(tmp_path.glob(".model.*.tmp"))
+    for options, words in (
+        ({"setting": "huge"}, "no such setting"),
+        ({"speed": "9"}, "no such option"),
+        ({"epochs": "many"}, "not a number"),
+        ({"readout": "knn"}, "no such option"),
+    ):
+        with pytest.raises(UserError, match=words):
+            load_vetter("carbonnet-style", options)
+
+
+def test_foreign_folders_are_told_apart(split_folder, tmp_path):
+    folder = tmp_path / "model"
+    fit("carbonnet-style", split_folder, folder, options={"setting": "test"})
+    with pytest.raises(UserError, match="another kind") as told:
+        load_vetter(f"spectrum-net:{folder}")
+    assert f"carbonnet-style:{folder}" in told.value.fix
+    with pytest.raises(UserError, match="other settings"):
+        load_vetter(f"carbonnet-style:{folder}", {"setting": "small"})
+    with pytest.raises(UserError, match="not a trained carbonnet-style"):
+        load_vetter(f"carbonnet-style:{tmp_path}")
+    written = json.loads((folder / MODEL_FILE).read_text())
+    (folder / MODEL_FILE).write_text(json.dumps(written | {"networks_version": 99, "suite_version": "9.9"}))
+    with pytest.raises(UserError, match="another version") as told:
+        load_vetter(f"carbonnet-style:{folder}")
+    assert "9.9" in str(told.value)
+    (folder / MODEL_FILE).write_text(json.dumps(written))
+    content = bytearray((folder / WEIGHTS_FILE).read_bytes())
+    content[-1] ^= 1
+    (folder / WEIGHTS_FILE).write_bytes(content)
+    with pytest.raises(UserError, match="not the ones that were written"):
+        load_vetter(f"carbonnet-style:{folder}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_is_valid_and_full_is_the_larger(name):
+    sizes = {setting: load_settings(name, setting).grid.pixels for setting in ("test", "small", "full")}
+    assert sizes["test"] < sizes["small"] < sizes["full"]
