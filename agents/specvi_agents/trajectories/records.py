@@ -58,6 +58,8 @@ class Record(StrictModel):
         Spec string of the vetter that inspected, or where it was imported from. Its settings stand in ``run.json``.
     trace
         The inspection. Of an imported one the pictures stand where ``<image>`` marks them, and turns have no views.
+    cost_usd
+        Of the inspection; None where it is not known.
     """
 
     schema_version: Literal[1]
@@ -69,6 +71,7 @@ class Record(StrictModel):
     split: SplitReference | None
     teacher: str
     trace: TraceRecord
+    cost_usd: float | None = None
     imported: Imported | None = None
 
 
