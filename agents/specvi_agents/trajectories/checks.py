@@ -14,7 +14,6 @@ from specvi_agents.trajectories.leaks import find_leak
 from specvi_benchmark.evidence.inspected import hold_against
 from specvi_benchmark.evidence.looked import SAME, overlap
 from specvi_benchmark.evidence.score import claim_words, flux_words, standing
-from specvi_benchmark.features.frame import choose_shift
 from specvi_benchmark.traces import ToolCall, TraceRecord, Turn
 from specvi_benchmark.vetting import Answer, Question
 from specvi_benchmark.views.arguments import read_arguments
@@ -210,13 +209,9 @@ def _data_AA(subject: Subject) -> Window:
         return opening[0].window_AA
     if subject.question is None:
         raise NotChecked("no spectrum")
-    known = subject.trace.environment.get("redshift")
+    # Without views it was imported: the released tool divides out whatever redshift is given.
     question = subject.question
-    redshift = (
-        float(known)
-        if isinstance(known, int | float)
-        else choose_shift(question.redshift, question.task.frame).redshift
-    )
+    redshift = question.redshift or 0.0
     low, high = question.spectrum.range_AA
     return low / (1 + redshift), high / (1 + redshift)
 

@@ -133,6 +133,7 @@ class _Taking:
                 truth=candidate.truth,
                 source_name=candidate.spectrum.name or candidate.id,
                 object_id=candidate.object_id,
+                survey=candidate.spectrum.survey,
                 split=self._reference,
                 teacher=self._spec,
                 trace=trace,

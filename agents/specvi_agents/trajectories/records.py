@@ -33,13 +33,17 @@ class Imported(StrictModel):
         Its number in the released set.
     images, png_sha256
         Names of its pictures in the order they are shown, and what the store keeps them under.
+    total_iterations, total_tool_calls
+        As the row states them.
     repaired
-        Characters that were mended on import.
+        Damaged characters that were mended on import.
     """
 
     sample_index: int
     images: tuple[str, ...]
     png_sha256: tuple[str, ...]
+    total_iterations: int
+    total_tool_calls: int
     repaired: int = 0
 
 
@@ -52,6 +56,8 @@ class Record(StrictModel):
         Of the candidate; the id is unique in a folder.
     source_name, object_id
         File name of the spectrum, and the object it is of; the latter is None where only the file is known.
+    survey
+        Of the spectrum; empty where it is not known.
     split
         The candidates it was drawn from; None for an imported one that was found in no split.
     teacher
@@ -68,6 +74,7 @@ class Record(StrictModel):
     truth: Answer
     source_name: str
     object_id: str | None
+    survey: str = ""
     split: SplitReference | None
     teacher: str
     trace: TraceRecord
