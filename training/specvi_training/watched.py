@@ -93,7 +93,12 @@ class LogCallback(TrainerCallback):  # type: ignore[misc]  # a foreign class
 
 
 class WatchedTrainer:
-    """Mixed into a trainer before its class: what it calls evaluation is inspecting dev candidates."""
+    """Mixed into a trainer before its class: what it calls evaluation is inspecting dev candidates.
+
+    It also loads whole checkpoints itself. transformers 5.20 writes weights under the names of the released files and
+    reads a checkpoint by the names of the modules; for Qwen2.5-VL these differ, so that all but ``lm_head`` would stay
+    as the base had it, with a warning.
+    """
 
     scorer: DevScorer | None = None
 
@@ -105,6 +110,26 @@ class WatchedTrainer:
         self.log(named)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, named)
         return named
+
+    def _load_from_checkpoint(self: Any, resume_from_checkpoint: str, model: Any = None) -> None:
+        """Load the weights to go on from."""
+        if self.is_deepspeed_enabled or hasattr(self.model, "peft_config"):
+            super()._load_from_checkpoint(resume_from_checkpoint, model)  # type: ignore[misc]  # the trainer's
+        else:
+            _load_weights(self.model, resume_from_checkpoint)
+
+    def _load_best_model(self: Any) -> None:
+        """Load the weights that did best on dev."""
+        if self.is_deepspeed_enabled or hasattr(self.model, "peft_config"):
+            super()._load_best_model()  # type: ignore[misc]  # the trainer's
+        else:
+            _load_weights(self.model, self.state.best_model_checkpoint)
+
+
+def _load_weights(model: Any, folder: str) -> None:
+    """Put the weights of a model folder into a model, every one of them."""
+    read = type(model).from_pretrained(folder, dtype=model.dtype)
+    model.load_state_dict(read.state_dict(), strict=True)
 
 
 def _has_gpu() -> bool:
