@@ -6,6 +6,7 @@ from specvi_agents.trajectories.records import Record
 from specvi_agents.trajectories.store import Store
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Split
+from specvi_benchmark.splits.duplicates import plain_name
 from specvi_benchmark.splits.named import find_split
 from specvi_benchmark.vetting import Question
 
@@ -36,10 +37,10 @@ def _found(records: Mapping[str, Record], splits: Sequence[str]) -> dict[str, Qu
     found: dict[str, Question] = {}
     for split in splits_of(records, splits):
         by_id = {candidate.id: candidate for candidate in split.candidates}
-        by_name = {(c.task.key, file_stem(c.spectrum.name)): c for c in split.candidates if c.spectrum.name}
+        by_name = {(c.task.key, plain_name(c.spectrum.name)): c for c in split.candidates if c.spectrum.name}
         for record in records.values():
             if record.split is None:
-                candidate = by_name.get((record.task, file_stem(record.source_name)))
+                candidate = by_name.get((record.task, plain_name(record.source_name)))
             else:
                 candidate = by_id.get(record.id)
             if candidate is not None:
@@ -57,11 +58,3 @@ def splits_of(records: Mapping[str, Record], instead: Sequence[str]) -> list[Spl
     """Return the splits that records were drawn from, whole, each once; those of ``instead`` where any are named."""
     paths = instead or list(dict.fromkeys(record.split.path for record in records.values() if record.split))
     return [find_split(path) for path in paths]
-
-
-def file_stem(name: str) -> str:
-    """Return a file's name as two spellings of it are compared: without folder, ending and case."""
-    stem = name.strip().replace("\\", "/").rsplit("/", 1)[-1].lower()
-    for ending in (".gz", ".fits", ".fit", ".png", ".csv", ".txt"):
-        stem = stem.removesuffix(ending)
-    return stem

@@ -11,6 +11,7 @@ from specvi_agents.parsing import read
 from specvi_agents.rereading import reread
 from specvi_agents.thinking import split_thinking
 from specvi_agents.trajectories.leaks import find_leak
+from specvi_benchmark.evidence import extract_claims
 from specvi_benchmark.evidence.inspected import hold_against
 from specvi_benchmark.evidence.looked import SAME, overlap
 from specvi_benchmark.evidence.score import claim_words, flux_words, standing
@@ -35,7 +36,7 @@ _STRANGE = re.compile(
 )
 """What no inspector writes: marks of pictures and of other speakers, tokens of a template, broken characters."""
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|</?\w+>")
 
 
 class NotChecked(Exception):  # noqa: N818  # a state of a check
@@ -169,14 +170,17 @@ def leak(subject: Subject) -> str | None:
 def evidence(subject: Subject) -> str | None:
     """Check what is said against the flux: a YES rests on a decisive feature that is there, and nothing is contradicted.
 
+    Of several statements on one feature the last counts, as in the evidence score; a wrong wavelength counts anywhere.
     A presence that is merely not found, beside one that decides, is left: a weak line is not found either.
     """
     if subject.question is None:
         raise NotChecked("no spectrum")
+    for turn in subject.spoken:
+        for claim in extract_claims(turn.text, quasar=subject.trace.task == "qso"):
+            if claim.is_misplaced:
+                return f"wrong wavelength: {claim_words(claim)}"
     inspected = hold_against(subject.question, subject.trace)
     for item in inspected.held:
-        if item.claim.is_misplaced:
-            return f"wrong wavelength: {claim_words(item.claim)}"
         if item.verdict == "contradicted":
             return f"contradicted: {claim_words(item.claim)}; {flux_words(item)}"
     if subject.truth == "YES" and (found := standing(inspected.held)) != "found":

@@ -2,22 +2,23 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from specvi_agents.trajectories.candidates import file_stem
 from specvi_agents.trajectories.records import Record
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.splits import Candidate, Split
+from specvi_benchmark.splits.duplicates import By, keys_of_name
+
+Key = tuple[By, str]
 
 ALLOW = "--allow-overlap takes them all the same: whoever trains on them can't be measured on those candidates, and the card says so"
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A trajectory, and a candidate outside of the train part that shares its file or object."""
+    """A trajectory, and a candidate outside of the train part with the same ``by``: file, fibre, position or object."""
 
     id: str
-    by: Literal["file", "object"]
+    by: By
     candidate: str
     part: str
     split: str
@@ -30,29 +31,28 @@ class Overlap:
 def overlaps(records: Iterable[Record], splits: Sequence[Split]) -> list[Overlap]:
     """Return what records share with the parts of splits that are not ``train``, one entry a record at most.
 
-    An imported record knows only its file: its object is that of a candidate with this file, in any part.
+    A name of a file may also tell the target (the same fibre of a plan on another night) or the position. An imported
+    record knows only its file: its object is that of a candidate with this file, in any part.
     """
-    files: dict[str, tuple[Candidate, Split]] = {}
-    objects: dict[str, tuple[Candidate, Split]] = {}
-    object_of: dict[str, str] = {}
+    held_out: dict[Key, tuple[Candidate, Split]] = {}
+    object_of: dict[Key, Key] = {}
     for split in splits:
         for candidate in split.candidates:
-            stem = file_stem(candidate.spectrum.name) if candidate.spectrum.name else ""
-            object_of.setdefault(stem, candidate.object_id)
+            keys = keys_of_name(candidate.spectrum.name)
+            known: Key = ("object", candidate.object_id)
+            object_of.update(dict.fromkeys(keys, known))
             if candidate.part != "train":
-                files.setdefault(stem, (candidate, split))
-                objects.setdefault(candidate.object_id, (candidate, split))
-    files.pop("", None)
-    object_of.pop("", None)
+                for key in (*keys, known):
+                    held_out.setdefault(key, (candidate, split))
     found = []
     for record in records:
-        stem = file_stem(record.source_name)
-        known = record.object_id or object_of.get(stem)
-        by: Literal["file", "object"] = "file" if stem in files else "object"
-        hit = files.get(stem) or (objects.get(known) if known else None)
-        if hit:
-            candidate, split = hit
-            found.append(Overlap(record.id, by, candidate.id, candidate.part, split.name))
+        keys = keys_of_name(record.source_name)
+        objects: list[Key] = [("object", record.object_id)] if record.object_id else []
+        objects += [object_of[key] for key in keys if key in object_of]
+        shared = next((key for key in (*keys, *objects) if key in held_out), None)
+        if shared:
+            candidate, split = held_out[shared]
+            found.append(Overlap(record.id, shared[0], candidate.id, candidate.part, split.name))
     return found
 
 
