@@ -71,16 +71,23 @@ def _unescaped(mended: dict[str, int], found: re.Match[str]) -> str:
 
 
 def _reread(mended: dict[str, int], found: re.Match[str]) -> str:
-    """Read a run again as UTF-8. Both code pages are tried: five bytes have no letter in Windows-1252."""
-    for encoding in ("cp1252", "latin-1"):
-        try:
-            text = found[0].encode(encoding).decode("utf-8")
-        except UnicodeError:
-            continue
-        if all(sign in _LETTERS for sign in text):
-            mended["misread"] += len(text)
-            return text
-    return found[0]
+    """Read a run again as UTF-8, where that gives letters of such texts."""
+    try:
+        text = b"".join(map(_byte, found[0])).decode("utf-8")
+    except UnicodeError:
+        return found[0]
+    if any(sign not in _LETTERS for sign in text):
+        return found[0]
+    mended["misread"] += len(text)
+    return text
+
+
+def _byte(sign: str) -> bytes:
+    """Return the byte that was read as this sign: Windows-1252 has none for five bytes, which Latin-1 has."""
+    try:
+        return sign.encode("cp1252")
+    except UnicodeError:
+        return sign.encode("latin-1")
 
 
 def _balmer(mended: dict[str, int], found: re.Match[str]) -> str:
