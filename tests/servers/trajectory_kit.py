@@ -67,11 +67,11 @@ class Saying:
 
 @cache
 def star() -> Candidate:
-    """Return a CV: a blue continuum, Hα and Hβ 2000 km/s wide, at a S/N of 30."""
+    """Return a CV: a blue continuum, Balmer lines and He I 2000 km/s wide, at a S/N of 30."""
     rng = np.random.default_rng(5)
     wavelength = 3700.0 * 10 ** (1e-4 * np.arange(3909))
     flux = 100 * (wavelength / 6000) ** -1.0
-    for centre, height in ((6564.61, 150.0), (4862.69, 120.0)):
+    for centre, height in ((6564.61, 150.0), (4862.69, 120.0), (4341.69, 90.0), (4102.90, 70.0), (5877.25, 50.0), (4472.73, 40.0)):  # fmt: skip
         flux = flux + height * np.exp(-0.5 * ((wavelength - centre) / (centre * 0.0028)) ** 2)
     noise = np.full(wavelength.size, 3.0)
     spectrum = clean_spectrum(

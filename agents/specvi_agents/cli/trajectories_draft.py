@@ -1,6 +1,7 @@
 """Have a teacher inspect train candidates, and screen what comes of it; resumable."""
 
 import shlex
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -75,6 +76,7 @@ def draft(
     drafted = len(Store(out).records()) if (out / RECORDS_FILE).exists() else 0
     if not yes and max_usd is None:
         confirm(max(0, len(candidates) - drafted), getattr(system, "expected_usd", 0.0), console)
+    began = time.monotonic()
     with kept_for_answers(), RunBar(teacher, len(candidates), console) as bar:
         try:
             last = draft_all(
@@ -84,6 +86,9 @@ def draft(
         except KeyboardInterrupt:
             console.print("Interrupted. The same command goes on where it stopped.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
+    made, seconds = last.done - drafted, time.monotonic() - began
+    if made and not json_:
+        typer.echo(f"{made} inspected in {seconds:.0f} s, {made / seconds:.1f} a second")
     screen_and_tell(Store(out), {c.id: c.question for c in candidates}, json_=json_)
     if broken := last.counts.get("error", 0):
         typer.echo(
