@@ -56,6 +56,11 @@ class AgentVetter:
         return self._model
 
     @property
+    def options(self) -> AgentOptions:
+        """Return pictures, prompt, budget and votes."""
+        return self._options
+
+    @property
     def config(self) -> Mapping[str, Any]:
         """Return everything that changes a verdict: of the model and of the inspection."""
         return {"model": dict(self._model.config), **self._options.config}

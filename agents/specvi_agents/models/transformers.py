@@ -99,7 +99,7 @@ class TransformersModel:
             "backend": "transformers",
             **self._config,
             "dtype": self._local.dtype,
-            "chat_template_sha256": hashlib.sha256(self._local.template.encode()).hexdigest(),
+            "chat_template_sha256": hashlib.sha256(self._local.chat.template.encode()).hexdigest(),
             "top_p": self._decoding.top_p,
             "stop": list(self._decoding.stop),
             "p_yes": self._decoding.p_yes,

@@ -74,7 +74,7 @@ def inspect(question: Question, options: EnvironmentOptions | None = None) -> Ve
             where=f"task {question.task.key}",
             expected=f"one of {', '.join(SCRIPTS)}",
         )
-    talk = _Talk(question, InspectionEnvironment(options))
+    talk = Talk(question, InspectionEnvironment(options))
     look = Inspection(question, talk)
     look.begin()
     conclusion = script(look)
@@ -85,7 +85,7 @@ def inspect(question: Question, options: EnvironmentOptions | None = None) -> Ve
     return talk.finish(look.take_notes(), conclusion)
 
 
-class _Talk:
+class Talk:
     """Writes the turns of an inspection into an environment, and records them.
 
     The inspection works at rest as far as a star's redshift tells; where the environment shows another frame,

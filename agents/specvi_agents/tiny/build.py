@@ -42,7 +42,12 @@ class TinyShape:
 
 
 def build_tiny_model(
-    folder: Path, *, texts: Iterable[str] | None = None, shape: TinyShape | None = None, seed: int = 0
+    folder: Path,
+    *,
+    texts: Iterable[str] | None = None,
+    phrases: Iterable[str] = (),
+    shape: TinyShape | None = None,
+    seed: int = 0,
 ) -> Path:
     """Write a tiny, untrained Qwen2.5-VL that loads wherever a released one does.
 
@@ -56,6 +61,9 @@ def build_tiny_model(
         Made if it does not exist; files in it are replaced.
     texts
         What the tokenizer learns from; other text is spelt in bytes. None: the suite's own prompts.
+    phrases
+        Boilerplate, each spelt as one token of its own: conversations of a few hundred tokens instead of
+        thousands. An answer has no place in them, else a random model would draw it whole.
     shape
         Sizes; None: the defaults of `TinyShape`.
     seed
@@ -66,7 +74,7 @@ def build_tiny_model(
     The folder: weights, configuration, tokenizer, chat template, processor with the file that defines it.
     """
     shape = shape or TinyShape()
-    tokenizer = train_tokenizer(own_texts() if texts is None else texts, shape.vocab_size)
+    tokenizer = train_tokenizer(own_texts() if texts is None else texts, shape.vocab_size, phrases)
     processor = ImageOnlyProcessor(_image_processor(shape), tokenizer, chat_template=hermes_template())
     processor.register_for_auto_class("AutoProcessor")
     model = _model(

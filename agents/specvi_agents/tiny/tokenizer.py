@@ -42,8 +42,11 @@ def own_texts() -> Iterator[str]:
     yield from _ANSWERS
 
 
-def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Qwen2Tokenizer:
-    """Return a Qwen2 tokenizer learnt from the texts; ``vocab_size`` counts the special tokens too."""
+def train_tokenizer(texts: Iterable[str], vocab_size: int, phrases: Iterable[str] = ()) -> Qwen2Tokenizer:
+    """Return a Qwen2 tokenizer learnt from the texts; ``vocab_size`` counts the special tokens too.
+
+    Each of the ``phrases`` becomes one token more, wherever it stands in a text.
+    """
     learner = Tokenizer(models.BPE())
     learner.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -66,5 +69,5 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Qwen2Tokenizer:
         padding_side="left",
     )
     tokenizer.add_tokens([AddedToken(token, special=True) for token in SPECIAL_TOKENS])
-    tokenizer.add_tokens([AddedToken(token, special=False) for token in TEXT_TOKENS])
+    tokenizer.add_tokens([AddedToken(token, special=False) for token in (*TEXT_TOKENS, *phrases)])
     return tokenizer

@@ -92,7 +92,7 @@ def looked_at(turns: Sequence[Turn], environment: Mapping[str, Any], task: Task,
         without_picture=max(0, calls - len(zooms)),
         repeated=sum(
             any(
-                _overlap(zoom.range_AA, earlier.range_AA) >= SAME
+                overlap(zoom.range_AA, earlier.range_AA) >= SAME
                 for earlier in views
                 if earlier.turn < zoom.turn
             )
@@ -112,6 +112,7 @@ def _is_shown(window: Range, zoom: Range) -> bool:
     return common >= COVERS * width and zoom[1] - zoom[0] <= CLOSE * width
 
 
-def _overlap(first: Range, second: Range) -> float:
+def overlap(first: Range, second: Range) -> float:
+    """Return the common length of two windows over the length from the first edge to the last; 0 where they are apart."""
     common = min(first[1], second[1]) - max(first[0], second[0])
     return max(0.0, common) / (max(first[1], second[1]) - min(first[0], second[0]))

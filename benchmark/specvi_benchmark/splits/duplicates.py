@@ -75,11 +75,11 @@ def find_in_cold_start(split: Split, source_names: Iterable[str]) -> tuple[Share
     found = []
     keys: dict[tuple[By, str], list[str]] = defaultdict(list)
     for name in dict.fromkeys(source_names):
-        for key in _keys_of_name(name):
+        for key in keys_of_name(name):
             keys[key].append(name)
     seen: dict[tuple[By, str], list[Candidate]] = defaultdict(list)
     for candidate in split.candidates:
-        found_by = next((key for key in _keys_of_name(candidate.spectrum.name) if key in keys), None)
+        found_by = next((key for key in keys_of_name(candidate.spectrum.name) if key in keys), None)
         if found_by is not None:
             seen[found_by].append(candidate)
     for (by, what), rows in seen.items():
@@ -89,7 +89,8 @@ def find_in_cold_start(split: Split, source_names: Iterable[str]) -> tuple[Share
     return tuple(found)
 
 
-def _keys_of_name(name: str) -> list[tuple[By, str]]:
+def keys_of_name(name: str) -> list[tuple[By, str]]:
+    """Return what a file's name says of the spectrum it holds: file, target of a plan, position."""
     keys: list[tuple[By, str | None]] = [
         ("file", plain_name(name)),
         ("fibre", fibre_of(name)),
@@ -99,7 +100,7 @@ def _keys_of_name(name: str) -> list[tuple[By, str]]:
 
 
 def _keys(candidate: Candidate) -> list[tuple[By, str]]:
-    keys = _keys_of_name(candidate.spectrum.name)
+    keys = keys_of_name(candidate.spectrum.name)
     if candidate.object_id_source != "file-name":
         keys.append(("object", candidate.object_id))
     digest = hashlib.sha256()

@@ -1,7 +1,6 @@
 """A checkpoint loaded into this process: conversations become tensors, batches become replies."""
 
 import hashlib
-import io
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -9,29 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import torch
-from PIL import Image
-from transformers import (
-    AutoModelForImageTextToText,
-    AutoProcessor,
-    AutoTokenizer,
-    GenerationConfig,
-    StoppingCriteria,
-)
-from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
-from transformers.utils import is_torchvision_available
+from transformers import GenerationConfig, StoppingCriteria
 
-from specvi_agents.dialects import in_text
 from specvi_agents.messages import Message, Reply
-from specvi_agents.models.chat_template import choose_template
 from specvi_agents.models.checkpoint import Checkpoint
+from specvi_agents.models.local.chat import Chat
 from specvi_agents.models.local.decoding import Decoding, RowLimits, SeededSampling
-from specvi_agents.models.local.image_only import ImageOnlyProcessor
+from specvi_agents.models.local.loading import load_chat, load_weights
 from specvi_agents.models.probability import ANSWER_BOX
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.views.tool import TOOL_SCHEMA
-
-QWEN_VL = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe")
-"""Model types whose stock processor needs torchvision for video, and whose pictures `ImageOnlyProcessor` prepares."""
 
 _WORDLESS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 """A model never writes these with a meaning; suppressed, so that what it wrote reads back as the same tokens."""
@@ -53,12 +38,10 @@ class Prompt:
 class LocalModel:
     """Model, processor and chat template of one checkpoint, on one device."""
 
-    def __init__(self, model: Any, processor: Any, template: str) -> None:
+    def __init__(self, model: Any, chat: Chat) -> None:
         self._model = model
-        self._processor = processor
-        self._tokenizer = processor.tokenizer
-        self.template = template
-        self._marks = _marks(self._tokenizer)
+        self.chat = chat
+        self._tokenizer = chat.tokenizer
         self._ends = _end_tokens(model, self._tokenizer)
         self._pad = (
             self._tokenizer.pad_token_id if self._tokenizer.pad_token_id is not None else min(self._ends)
@@ -78,28 +61,8 @@ class LocalModel:
         UserError
             Files are missing or broken, or the model can't be shown pictures from a tool.
         """
-        where = checkpoint.folder
-        try:
-            processor = _load_processor(checkpoint)
-            model, report = AutoModelForImageTextToText.from_pretrained(
-                checkpoint.folder, dtype=dtype, output_loading_info=True
-            )
-        except UserError:
-            raise
-        except Exception as error:  # damaged files raise whatever their reader raises
-            raise UserError(
-                "the model can't be loaded",
-                where=where,
-                got=f"{type(error).__name__}: {(str(error).strip() or 'no reason given').splitlines()[0]}",
-                fix="check that the folder is complete and made for the installed transformers",
-            ) from error
-        if report["missing_keys"]:
-            raise UserError(
-                "the model's weights are incomplete: the rest would be random",
-                where=where,
-                expected="every weight of the architecture",
-                got=f"{len(report['missing_keys'])} missing, for example {min(report['missing_keys'])}",
-            )
+        chat = load_chat(checkpoint)
+        model = load_weights(checkpoint, dtype=dtype)
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             model = model.to(chosen).eval()
@@ -107,26 +70,12 @@ class LocalModel:
             raise UserError(
                 "the model can't be put on the device", where=f"device={chosen}", got=error
             ) from error
-        return cls(model, processor, choose_template(processor, where))
+        return cls(model, chat)
 
     @property
     def dtype(self) -> str:
         """Return the number format of the weights, as in ``bfloat16``."""
         return str(self._model.dtype).removeprefix("torch.")
-
-    def text(self, messages: Sequence[Message], *, tools: bool) -> str:
-        """Return the conversation as the text that is tokenised, one placeholder for each picture."""
-        conversation = [
-            {"role": message.role, "content": self._content(in_text(message))} for message in messages
-        ]
-        return str(
-            self._processor.apply_chat_template(
-                conversation,
-                chat_template=self.template,
-                tools=[TOOL_SCHEMA] if tools else None,
-                add_generation_prompt=True,
-            )
-        )
 
     def prompt(self, messages: Sequence[Message], *, tools: bool, seed: int) -> Prompt:
         """Return the conversation as tensors.
@@ -134,14 +83,12 @@ class LocalModel:
         The row's own seed comes from ``seed`` and everything the model sees, so that a draw does not depend
         on order or batch.
         """
-        text = self.text(messages, tools=tools)
+        text = self.chat.text(messages, tools=tools)
         shown = [picture for message in messages for picture in message.pictures]
-        if (found := text.count(self._processor.image_token)) != len(shown):
-            raise RuntimeError(f"{len(shown)} pictures were to be shown and the prompt has {found}")
-        images = [Image.open(io.BytesIO(picture.png)).convert("RGB") for picture in shown]
-        inputs = self._processor(text=[text], images=images or None, return_tensors="pt")
-        seen = hashlib.sha256(f"{seed}\0{text}\0{[p.record.png_sha256 for p in shown]}".encode())
-        return Prompt(dict(inputs), int.from_bytes(seen.digest()[:6]))
+        inputs = self.chat.tensors(text, [picture.png for picture in shown])
+        hashes = [picture.record.png_sha256 for picture in shown]
+        seen = hashlib.sha256(f"{seed}\0{text}\0{hashes}".encode())
+        return Prompt(inputs, int.from_bytes(seen.digest()[:6]))
 
     def replies(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply]:
         """Return one reply a prompt. Batches that do not fit into memory are halved until they do."""
@@ -194,15 +141,6 @@ class LocalModel:
         output = self._model(**{k: v.to(device) for k, v in inputs.items()}, logits_to_keep=count + 1)
         scores = output.logits[0, :-1].float().log_softmax(-1)
         return float(scores.gather(1, added[:, -count:].T.to(device)).sum())
-
-    def _content(self, message: Message) -> list[dict[str, Any]]:
-        """Return the parts in their order; a special token's name in a text is spelt apart, lest it act as one."""
-        return [
-            {"type": "text", "text": self._marks.sub(r"<| \1 |>", part)}
-            if isinstance(part, str)
-            else {"type": "image"}
-            for part in message.parts
-        ]
 
     @torch.inference_mode()
     def _replies(self, prompts: Sequence[Prompt], decoding: Decoding) -> list[Reply]:
@@ -285,44 +223,9 @@ class _Stopped(StoppingCriteria):  # type: ignore[misc]  # a foreign class
         return torch.full((input_ids.shape[0],), self._stopping.is_set(), device=input_ids.device)
 
 
-def _load_processor(checkpoint: Checkpoint) -> Any:
-    """Return a processor with an image processor in it.
-
-    Without torchvision ``AutoProcessor`` gives the bare tokenizer of a Qwen-VL model, and no word of it.
-    """
-    folder = checkpoint.folder
-    path = folder / "processor_config.json"
-    ours = path.exists() and ImageOnlyProcessor.__name__ in path.read_text(encoding="utf-8")
-    if ours or (checkpoint.config.get("model_type") in QWEN_VL and not is_torchvision_available()):
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        template = getattr(tokenizer, "chat_template", None)
-        image_processor = Qwen2VLImageProcessorPil.from_pretrained(folder)
-        return ImageOnlyProcessor(image_processor, tokenizer, chat_template=template)
-    processor = AutoProcessor.from_pretrained(folder)
-    if not hasattr(processor, "image_processor"):
-        raise UserError(
-            "the model's processor can't take pictures",
-            where=folder,
-            expected="a processor with an image processor",
-            got=type(processor).__name__,
-            fix="install torchvision, which most processors of pictures need",
-        )
-    return processor
-
-
 def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
     """Return every token that ends a turn, by the checkpoint's generation settings and its tokenizer."""
     declared = model.generation_config.eos_token_id
     many = declared if isinstance(declared, list) else [declared]
     turn_end = tokenizer.get_vocab().get("<|im_end|>")
     return frozenset(token for token in (*many, tokenizer.eos_token_id, turn_end) if token is not None)
-
-
-def _marks(tokenizer: Any) -> re.Pattern[str]:
-    """Return a pattern of the special tokens as they could stand in text, where they must not act as such."""
-    names = [
-        str(token)
-        for token in tokenizer.added_tokens_decoder.values()
-        if token.special and str(token).startswith("<|") and str(token).endswith("|>")
-    ]
-    return re.compile("<\\|(" + "|".join(re.escape(name[2:-2]) for name in names) + ")\\|>")

@@ -1,0 +1,229 @@
+"""An SFT from configuration to model folder: what moves and what does not, resume to the last bit, dev, the card."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("trl", reason="trl is not installed")
+
+from safetensors.torch import load_file  # noqa: E402
+
+from specvi_agents.models.transformers import create  # noqa: E402
+from specvi_benchmark.errors import UserError  # noqa: E402
+from specvi_benchmark.files import validate  # noqa: E402
+from specvi_benchmark.runs.ask import ask  # noqa: E402
+from specvi_benchmark.splits import Split  # noqa: E402
+from specvi_benchmark.splits.io import write_split  # noqa: E402
+from specvi_training.folder import TrainFolder, read_train_record  # noqa: E402
+from specvi_training.sft.config import SftConfig  # noqa: E402
+from specvi_training.sft.train import train  # noqa: E402
+
+Config = Callable[..., SftConfig]
+
+
+class Killed(BaseException):
+    """Ends a training where it stands, as a kill would."""
+
+
+@pytest.fixture
+def config(make_split, draft_lessons, tmp_path: Path) -> Config:
+    """Return a maker of small trainings on six trajectories: eight steps, a checkpoint every other one."""
+    folder = draft_lessons(make_split(6, part="train"), prompt="official")
+
+    def make(**parts: Any) -> SftConfig:
+        content = {
+            "model": {"tiny": {"hidden_size": 32, "vision_hidden_size": 32, "layers": 1}, "trained": "all"},
+            "inspection": {"prompt": "official"},
+            "data": {"trajectories": [str(folder)], "at_least": "draft"},
+            "epochs": 4,
+            "optimiser": {
+                "learning_rate": 1e-2,
+                "batch_per_device": 3,
+                "precision": "fp32",
+                "checkpointing": False,
+            },
+            "kept": {"every": 2, "log_every": 1},
+        }
+        for key, value in parts.items():
+            content[key] = (
+                {**content[key], **value} if isinstance(content.get(key), dict) and value else value
+            )
+        return validate(SftConfig, content, "test")
+
+    return make
+
+
+@pytest.fixture
+def dev(make_split, tmp_path: Path) -> Path:
+    """Return the folder of a split of four dev candidates whose objects are in no trajectory."""
+    split = make_split(4, part="dev")
+    others = tuple(replace(c, id=f"dev-{c.id}", object_id=f"dev-{c.object_id}") for c in split.candidates)
+    write_split(Split("dev", "1", others, {}), tmp_path / "dev-split")
+    return tmp_path / "dev-split"
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    return load_file(folder / "model.safetensors")
+
+
+def moved(before: Path, after: Path) -> dict[str, bool]:
+    old, new = weights(before), weights(after)
+    assert old.keys() == new.keys()
+    return {name: not torch.equal(old[name], new[name]) for name in old}
+
+
+def test_language_alone_is_trained_where_the_paper_says_so(config: Config, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    record = train(config(model={"trained": "language"}), out)
+    changed = moved(out / "base", out / "model")
+    visual = {name for name in changed if "visual" in name}
+    assert any("merger" in name for name in visual)  # the projector
+    assert not any(changed[name] for name in visual)
+    assert all(moving for name, moving in changed.items() if name not in visual)
+    trained = sum(tensor.numel() for name, tensor in weights(out / "model").items() if name not in visual)
+    assert record.outcome["trained_weights"] == trained
+
+
+def test_everything_is_trained_where_asked_and_the_loss_falls(config: Config, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    train(config(), out)
+    assert all(moved(out / "base", out / "model").values())
+    losses = [line["loss"] for line in TrainFolder(out).lines() if "loss" in line]
+    assert len(losses) == 8
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_adapters_are_merged_into_weights_that_load_anywhere(config: Config, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    record = train(config(model={"trained": "language", "lora": {"rank": 4, "alpha": 8}}), out)
+    changed = moved(out / "base", out / "model")
+    layers = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+    adapted = {
+        name
+        for name in changed
+        if "visual" not in name and name.endswith(tuple(f"{x}.weight" for x in layers))
+    }
+    assert len(adapted) == 7
+    assert {name for name, moving in changed.items() if moving} == adapted
+    assert record.outcome["trained_weights"] < 0.1 * record.outcome["weights"]
+    assert not (out / "model" / "adapter_config.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [{}, {"trained": "language", "lora": {"rank": 4}}], ids=["full", "lora"])
+def test_a_killed_training_ends_in_the_same_weights(config: Config, dev: Path, tmp_path: Path, model) -> None:
+    """Killed after step 5, with a half-written checkpoint: on from step 4, to the last bit and the same log."""
+    told = config(model=model, dev={"split": str(dev), "max_tokens": 6, "patience": 9})
+    train(told, tmp_path / "whole")
+
+    def kill(line: Any) -> None:
+        if line["step"] == 5:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(told, tmp_path / "killed", kill)
+    folder = TrainFolder(tmp_path / "killed")
+    assert read_train_record(folder.path).ended is None
+    shutil.copytree(folder.checkpoints / "checkpoint-4", folder.checkpoints / "checkpoint-6")
+    (folder.checkpoints / "checkpoint-6" / "trainer_state.json").write_text('{"global_st')
+    train(told, folder.path)
+    assert not any(moved(tmp_path / "whole" / "model", folder.model).values())
+    file = "adapter_model.safetensors" if model else "model.safetensors"
+    first, last, again = (
+        load_file(path / "checkpoints" / f"checkpoint-{step}" / file)
+        for path, step in ((tmp_path / "whole", 2), (tmp_path / "whole", 8), (folder.path, 8))
+    )
+    assert all(torch.equal(last[name], again[name]) for name in last)
+    assert any(not torch.equal(first[name], last[name]) for name in first)
+    if not model:  # the first score was the best: the model is that of step 2
+        result = weights(folder.model)
+        assert all(torch.equal(first[name], result[name]) for name in first)
+    assert folder.lines() == TrainFolder(tmp_path / "whole").lines()
+    assert [line["step"] for line in folder.lines() if "dev" in line] == [2, 4, 6, 8]
+
+
+def test_a_finished_training_is_taken_as_it_is(config: Config, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = train(config(), out)
+    before = (out / "model" / "model.safetensors").stat().st_mtime_ns
+    assert train(config(), out) == first
+    assert (out / "model" / "model.safetensors").stat().st_mtime_ns == before
+
+
+def test_another_training_in_the_folder_is_refused(config: Config, tmp_path: Path) -> None:
+    train(config(), tmp_path / "out")
+    with pytest.raises(UserError, match="another training") as error:
+        train(config(seed=1), tmp_path / "out")
+    assert "config.seed" in str(error.value)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("x")
+    with pytest.raises(UserError, match="not empty"):
+        train(config(), tmp_path / "full")
+
+
+def test_it_ends_when_dev_gets_no_better_and_keeps_the_best(
+    config: Config, dev: Path, tmp_path: Path
+) -> None:
+    """At learning rate 1e-9 nothing changes: the first score is the best, and patience 2 ends it at step 6."""
+    told = config(
+        optimiser={"learning_rate": 1e-9}, dev={"split": str(dev), "max_tokens": 4, "patience": 2}, epochs=40
+    )
+    record = train(told, tmp_path / "out")
+    assert record.outcome["steps"] == 6
+    assert record.outcome["best_step"] == 2
+    lines = [line["dev"] for line in TrainFolder(tmp_path / "out").lines() if "dev" in line]
+    assert len(lines) == 3
+    assert all(line["f1"] == 0 and line["answered"] == 0 for line in lines)  # noise answers nothing
+
+
+def test_the_model_runs_in_the_harness_and_carries_its_card(
+    config: Config, make_split, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    train(config(note="A test of the code."), out)
+    entries: list[Any] = []
+    vetter = create(str(out / "model"), {"prompt": "official", "max_tokens": "4", "device": "cpu"})
+    assert ask(vetter, [c.question for c in make_split(2).candidates], entries.append) == 0
+    assert len(entries) == 2
+    card = (out / "model" / "README.md").read_text()
+    record = json.loads((out / "model" / "train.json").read_text())
+    assert "**A test of the code.**" in card
+    assert record["data"]["fingerprint"] in card
+    assert "--option prompt=official" in card
+    assert str(tmp_path) not in card.replace(str(tmp_path / "lessons"), "")
+    # What vLLM reads of a folder: weights, configuration, tokenizer, processor with its code, template.
+    names = {path.name for path in (out / "model").iterdir()}
+    assert {
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "processor_config.json",
+        "chat_template.jinja",
+        "image_only.py",
+    } <= names
+    assert not [name for name in names if name.endswith((".bin", ".pt", ".pkl"))]
+
+
+def test_objects_learnt_from_are_not_watched_on(config: Config, make_split, tmp_path: Path) -> None:
+    write_split(make_split(4, part="dev"), tmp_path / "same")
+    with pytest.raises(UserError, match="both learnt from and watched on") as error:
+        train(config(dev={"split": str(tmp_path / "same")}), tmp_path / "out")
+    assert "object-0" in str(error.value)
+
+
+def test_other_pictures_than_it_is_asked_with_are_refused(config: Config, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="other settings than the model will be asked with"):
+        train(config(inspection={"prompt": "official", "style": "spec-o3"}), tmp_path / "out")
+
+
+def test_nothing_accepted_is_nothing_to_learn_from(config: Config, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing to learn from") as error:
+        train(config(data={"at_least": "accepted"}), tmp_path / "out")
+    assert "at least accepted" in str(error.value)

@@ -1,0 +1,1 @@
+"""Commands of training. Each module is read by the program without being imported."""

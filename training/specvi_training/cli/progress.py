@@ -1,0 +1,20 @@
+"""How a training tells of itself on the terminal: one line for each line of its log."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+
+def on_lines(line: Mapping[str, Any]) -> None:
+    """Print a line of the log."""
+    place = f"step {line['step']}/{line['of']}"
+    if dev := line.get("dev"):
+        told = ", ".join(f"{name} {value:.3f}" for name, value in dev.items())
+        typer.echo(f"{place}  on dev: {told}")
+        return
+    told = ", ".join(
+        f"{name} {line[name]:.4g}" for name in ("loss", "reward", "learning_rate") if name in line
+    )
+    if told:
+        typer.echo(f"{place}  {told}")

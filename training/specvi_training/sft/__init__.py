@@ -1,0 +1,1 @@
+"""Supervised fine-tuning on trajectories: the cold start."""

@@ -1,0 +1,164 @@
+"""Runs an SFT on TRL's trainer, from a configuration to a model folder; killed at any moment, it goes on."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from trl import SFTConfig, SFTTrainer
+
+from specvi_agents.models.local.chat import Chat
+from specvi_training.card import write_card
+from specvi_training.conversation import Encoded, collate, encode
+from specvi_training.dev import DevScorer, dev_candidates
+from specvi_training.folder import TrainFolder, TrainRecord, now, training_environment
+from specvi_training.model import (
+    Base,
+    count_weights,
+    find_base,
+    freeze,
+    load_base,
+    lora_config,
+    save_model,
+    weights_dtype,
+)
+from specvi_training.sft.config import DataPart, SftConfig
+from specvi_training.sft.data import (
+    Lesson,
+    boilerplate,
+    describe,
+    read_lessons,
+    refuse_other_inspection,
+    refuse_overlap,
+)
+from specvi_training.watched import Report, WatchedTrainer, callbacks, shared_arguments
+
+
+class WatchedSftTrainer(WatchedTrainer, SFTTrainer):  # type: ignore[misc]  # a foreign class
+    """TRL's trainer, watched on dev."""
+
+
+class Rows:
+    """Conversations as rows, encoded when they are needed; ``batch`` is the trainer's collator."""
+
+    def __init__(self, chat: Chat, lessons: Sequence[Lesson], part: DataPart) -> None:
+        self._chat = chat
+        self._lessons = lessons
+        self._part = part
+        self._kept: dict[int, Encoded] = {}
+
+    def row(self, number: int) -> Encoded:
+        """Return a conversation as ids and labels."""
+        if number in self._kept:
+            return self._kept[number]
+        # The system turn of a trajectory tells of the tool, so the template is handed none.
+        row = encode(self._chat, self._lessons[number], tools=False, max_tokens=self._part.max_tokens)
+        if self._part.in_memory:
+            self._kept[number] = row
+        return row
+
+    def batch(self, chosen: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the batch of the rows that the trainer's dataset names."""
+        return collate([self.row(item["row"]) for item in chosen], pad=self._chat.tokenizer.pad_token_id)
+
+
+def train(config: SftConfig, out: Path, report: Report = lambda _: None) -> TrainRecord:
+    """Train, or go on, or find it done; ``out/model`` is the result.
+
+    Raises
+    ------
+    UserError
+        Configuration, data, base or folder can't be used.
+    """
+    folder = TrainFolder(out)
+    with folder.held():
+        options = config.agent_options()
+        lessons = read_lessons(config.data)
+        refuse_other_inspection(lessons, options.environment)
+        dev = None if config.dev is None else dev_candidates(config.dev)
+        if dev is not None:
+            refuse_overlap(lessons, dev)
+        arguments = _arguments(config, folder)  # before the model: DeepSpeed shards it as it is loaded
+        with arguments.main_process_first(local=False):
+            checkpoint = find_base(config.model, folder.base, boilerplate(lessons), config.seed)
+            record = folder.open(
+                TrainRecord(
+                    recipe="sft",
+                    config=config.model_dump(mode="json"),
+                    base=checkpoint.identity,
+                    data=describe(lessons),
+                    dev=None if dev is None else dev.fingerprint,
+                    environment=training_environment(),
+                    started=now(),
+                )
+            )
+            last = folder.last_checkpoint()
+        if record.ended is not None:
+            return record
+        base = load_base(checkpoint, dtype=weights_dtype(config))
+        scorer = None
+        if config.dev is not None and dev is not None:
+            scorer = DevScorer(dev, base.chat, options, config.dev)
+        trainer = make_trainer(config, folder, base, lessons, arguments, scorer, report)
+        trainer.train(resume_from_checkpoint=None if last is None else str(last))
+        return _finish(trainer, config, folder, base, record)
+
+
+def make_trainer(
+    config: SftConfig,
+    folder: TrainFolder,
+    base: Base,
+    lessons: Sequence[Lesson],
+    arguments: SFTConfig,
+    scorer: DevScorer | None,
+    report: Report,
+) -> WatchedSftTrainer:
+    """Return the trainer, frozen and adapted as the configuration says."""
+    freeze(base.model, config.model)
+    rows = Rows(base.chat, lessons, config.data)
+    dataset = Dataset.from_dict({"row": list(range(len(lessons)))})
+    trainer = WatchedSftTrainer(
+        model=base.model,
+        args=arguments,
+        train_dataset=dataset,
+        eval_dataset=None
+        if scorer is None
+        else dataset,  # asked for by the base class; `evaluate` does not use it
+        data_collator=rows.batch,
+        processing_class=base.chat.processor,
+        peft_config=lora_config(config.model.lora),
+        callbacks=callbacks(config, folder, report),
+    )
+    trainer.scorer = scorer
+    return trainer
+
+
+def _arguments(config: SftConfig, folder: TrainFolder) -> SFTConfig:
+    return SFTConfig(
+        **shared_arguments(config, folder),
+        num_train_epochs=config.epochs,
+        max_length=None,
+        dataset_kwargs={"skip_prepare_dataset": True},
+    )
+
+
+def _finish(
+    trainer: WatchedSftTrainer, config: SftConfig, folder: TrainFolder, base: Base, record: TrainRecord
+) -> TrainRecord:
+    """Write the model and its card, and close the record."""
+    state = trainer.state
+    weights = count_weights(trainer.model)
+    outcome = {
+        "steps": state.global_step,
+        "best_step": state.best_global_step,
+        "best_dev": state.best_metric,
+        "weights": weights["all"],
+        "trained_weights": weights["trained"],
+    }
+    finished = record.model_copy(update={"ended": now(), "outcome": outcome})
+    save_model(trainer, base, folder.model, precision=config.optimiser.precision)
+    if trainer.is_world_process_zero():
+        write_card(folder.model, finished)
+        folder.write(finished)
+    trainer.accelerator.wait_for_everyone()
+    return finished

@@ -1,0 +1,138 @@
+"""What every recipe's trainer shares: arguments, the log, scores on dev in place of a loss, the best one kept."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from transformers import EarlyStoppingCallback, TrainerCallback
+
+from specvi_training.config import Recipe
+from specvi_training.dev import METRIC, DevScorer
+from specvi_training.folder import TrainFolder
+
+Report = Callable[[Mapping[str, Any]], None]
+
+_KEPT = ("loss", "grad_norm", "learning_rate", "mean_token_accuracy", "entropy", "reward", "reward_std")
+
+
+def shared_arguments(recipe: Recipe, folder: TrainFolder) -> dict[str, Any]:
+    """Return the arguments of `transformers.TrainingArguments` that every recipe sets alike."""
+    optimiser, kept = recipe.optimiser, recipe.kept
+    has_gpu = _has_gpu()
+    watched: dict[str, Any] = {}
+    if recipe.dev is not None:
+        watched = {
+            "eval_strategy": "steps",
+            "eval_steps": kept.every,
+            "load_best_model_at_end": True,
+            "metric_for_best_model": METRIC,
+            "greater_is_better": True,
+        }
+    return {
+        "output_dir": str(folder.checkpoints),
+        "learning_rate": optimiser.learning_rate,
+        "lr_scheduler_type": "constant_with_warmup"
+        if optimiser.schedule == "constant"
+        else optimiser.schedule,
+        "warmup_steps": optimiser.warmup,
+        "weight_decay": optimiser.weight_decay,
+        "max_grad_norm": optimiser.max_grad_norm,
+        "per_device_train_batch_size": optimiser.batch_per_device,
+        "gradient_accumulation_steps": optimiser.accumulation,
+        "bf16": optimiser.precision == "bf16",
+        "gradient_checkpointing": optimiser.checkpointing,
+        "save_strategy": "steps",
+        "save_steps": kept.every,
+        "save_total_limit": kept.checkpoints,
+        "logging_steps": kept.log_every,
+        "seed": recipe.seed,
+        "data_seed": recipe.seed,
+        "use_cpu": not has_gpu,
+        "dataloader_pin_memory": has_gpu,
+        "remove_unused_columns": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+        **watched,
+    }
+
+
+def callbacks(recipe: Recipe, folder: TrainFolder, report: Report) -> list[TrainerCallback]:
+    """Return the log, and the end of a training that no longer gets better."""
+    found: list[TrainerCallback] = [LogCallback(folder, report)]
+    if recipe.dev is not None and recipe.dev.patience is not None:
+        found.append(EarlyStoppingCallback(recipe.dev.patience))
+    return found
+
+
+class LogCallback(TrainerCallback):  # type: ignore[misc]  # a foreign class
+    """Writes ``log.jsonl`` and reports progress; in the first process only."""
+
+    def __init__(self, folder: TrainFolder, report: Report) -> None:
+        self._folder = folder
+        self._report = report
+
+    def on_log(
+        self,
+        _args: Any,
+        state: Any,
+        _control: Any,
+        logs: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """Keep what is of use of a line of the trainer's log."""
+        kept = {name: float(value) for name, value in (logs or {}).items() if name in _KEPT}
+        dev = {
+            name.removeprefix("eval_"): float(v)
+            for name, v in (logs or {}).items()
+            if name.startswith("eval_")
+        }
+        if not (state.is_world_process_zero and (kept or dev)):
+            return
+        line = {"step": state.global_step, "of": state.max_steps, **kept, **({"dev": dev} if dev else {})}
+        self._folder.log(line)
+        self._report(line)
+
+
+class WatchedTrainer:
+    """Mixed into a trainer before its class: what it calls evaluation is inspecting dev candidates.
+
+    It also loads whole checkpoints itself. transformers 5.20 writes weights under the names of the released files and
+    reads a checkpoint by the names of the modules; for Qwen2.5-VL these differ, so that all but ``lm_head`` would stay
+    as the base had it, with a warning.
+    """
+
+    scorer: DevScorer | None = None
+
+    def evaluate(self: Any, *_: Any, **__: Any) -> dict[str, float]:
+        """Return the scores of the model as it stands, under ``eval_``."""
+        assert self.scorer is not None
+        found = self.scorer.score(self.accelerator.unwrap_model(self.model))
+        named = {f"eval_{name}": value for name, value in found.items()}
+        self.log(named)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, named)
+        return named
+
+    def _load_from_checkpoint(self: Any, resume_from_checkpoint: str, model: Any = None) -> None:
+        """Load the weights to go on from."""
+        if self.is_deepspeed_enabled or hasattr(self.model, "peft_config"):
+            super()._load_from_checkpoint(resume_from_checkpoint, model)  # type: ignore[misc]  # the trainer's
+        else:
+            _load_weights(self.model, resume_from_checkpoint)
+
+    def _load_best_model(self: Any) -> None:
+        """Load the weights that did best on dev."""
+        if self.is_deepspeed_enabled or hasattr(self.model, "peft_config"):
+            super()._load_best_model()  # type: ignore[misc]  # the trainer's
+        else:
+            _load_weights(self.model, self.state.best_model_checkpoint)
+
+
+def _load_weights(model: Any, folder: str) -> None:
+    """Put the weights of a model folder into a model, every one of them."""
+    read = type(model).from_pretrained(folder, dtype=model.dtype)
+    model.load_state_dict(read.state_dict(), strict=True)
+
+
+def _has_gpu() -> bool:
+    import torch  # noqa: PLC0415  # asked when a training begins, not at import
+
+    return bool(torch.cuda.is_available())
