@@ -206,7 +206,7 @@ def _entry(
     made = kept_score(
         what,
         lambda: score_all(
-            check_answers(path, submission, files, place.whole, place.chosen(reference)).matched
+            check_answers(path, submission, files, place.whole, place.chosen(reference), place.place).matched
         ),
     )
     provenance = submission.run

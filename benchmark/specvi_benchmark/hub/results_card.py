@@ -6,7 +6,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from specvi_benchmark.hub.card import PAPER
-from specvi_benchmark.hub.surveys import OFFICIAL_LICENCE
 from specvi_benchmark.scoring.measure import Measure
 from specvi_benchmark.scoring.results import Results
 from specvi_benchmark.tasks import get_task
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCard
 
 EVAL_FOLDER = ".eval_results"
+PROPRIETARY = "proprietary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,15 @@ def model_card(
     from huggingface_hub import ModelCard, ModelCardData  # noqa: PLC0415 -- slow to import
 
     more: dict[str, Any] = {"base_model": subject.base_model} if subject.base_model else {}
+    if subject.licence == PROPRIETARY:
+        more |= {"license": "other", "license_name": PROPRIETARY}
+    elif subject.licence:
+        more["license"] = subject.licence.lower()
     tags = ["astronomy", "spectroscopy", "specvi-bench", PAPER, *(["simulated"] if subject.simulated else [])]
     template = files("specvi_benchmark.hub") / "model_card.md.jinja"
     card: ModelCard = ModelCard.from_template(
         card_data=ModelCardData(
             model_name=subject.name,
-            license=(subject.licence or OFFICIAL_LICENCE).lower(),
             datasets=[dataset],
             tags=tags,
             eval_results=list(eval_results(results, dataset, source)),
@@ -103,7 +106,7 @@ def eval_results(results: Results, dataset: str, source: str | None = None) -> "
         key = score.task if score.track == get_task(score.task).track else f"{score.task}_{score.track}"
         for kind in ("f1", "accuracy"):
             if (value := getattr(score.ranked, kind).value) is not None:
-                yield made(key, kind, value, f"{kind} of YES; non-answers wrong" if kind == "f1" else kind)
+                yield made(key, kind, value, "F1 of YES; non-answers wrong" if kind == "f1" else "accuracy")
     for macro in results.macro:
         if macro.ranked.f1.value is not None:
             yield made(macro.track, "f1", macro.ranked.f1.value, f"macro-F1, {macro.track} track")
@@ -143,7 +146,7 @@ def eval_entries(
 def shielded(text: str) -> str:
     """Return text as Markdown shows it letter by letter: nothing in it becomes markup, HTML or a link."""
     plain = " ".join(text.split())
-    return "".join(f"\\{c}" if c in r"\`*_{}[]<>()#+!|~&" else c for c in plain).replace("://", r":\//")
+    return "".join(f"\\{c}" if c in r"\`*_[]<>|~&#!" else c for c in plain).replace("://", r":\//")
 
 
 def _rows(results: Results) -> Iterator[dict[str, str]]:

@@ -97,11 +97,11 @@ def _read(folder_handle: int, name: str, folder: Path) -> bytes:
             got=error.strerror,
             fix="put the file itself there",
         ) from None
+    found, limit = os.fstat(handle), LIMITS[name]
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise UserError("only regular files are read, no folders, pipes or devices", where=where)
     with os.fdopen(handle, "rb") as stream:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise UserError("only regular files are read, no folders, pipes or devices", where=where)
-        limit = LIMITS[name]
         content = stream.read(limit + 1) if found.st_size <= limit else b""
     if found.st_size > limit or len(content) > limit:
         raise UserError(

@@ -19,11 +19,15 @@ from specvi_leaderboard.submissions.training import check_objects, check_trainin
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checked:
-    """A submission that may be merged. ``digest`` is the SHA-256 of its answers; ``notes`` are for the reviewer."""
+    """A submission that may be merged.
+
+    ``digest`` is the SHA-256 of its answers, ``place`` where its split lies; ``notes`` are for the reviewer.
+    """
 
     id: str
     submission: Submission
     matched: MatchedPredictions
+    place: str
     digest: str
     notes: tuple[str, ...]
 
@@ -56,12 +60,12 @@ def validate_submission(
     """
     submission, files = read_submission(folder)
     refuse_twins(submission.name, files.id, known or {}, folder)
-    whole, split = split_of(submission.split, places, folder)
-    return check_answers(folder, submission, files, whole, split)
+    whole, split, place = split_of(submission.split, places, folder)
+    return check_answers(folder, submission, files, whole, split, place)
 
 
 def check_answers(
-    folder: Path, submission: Submission, files: SubmittedFiles, whole: Split, split: Split
+    folder: Path, submission: Submission, files: SubmittedFiles, whole: Split, split: Split, place: str
 ) -> Checked:
     """Check what was submitted against the scored candidates; ``whole`` is their split with all its parts."""
     matched = match_answers(files.predictions, folder / files.predictions_name, split)
@@ -70,7 +74,7 @@ def check_answers(
         *check_objects(files.training_objects, split, folder / TRAINING_OBJECTS),
         *_notes(submission, matched),
     ]
-    return Checked(files.id, submission, matched, answers_digest(files), tuple(notes))
+    return Checked(files.id, submission, matched, place, answers_digest(files), tuple(notes))
 
 
 def answers_digest(files: SubmittedFiles) -> str:
@@ -87,8 +91,8 @@ def refuse_twins(name: str, own_id: str, known: Mapping[str, str], where: object
             )
 
 
-def split_of(wanted: SubmittedSplit, places: Iterable[str], where: object) -> tuple[Split, Split]:
-    """Return the split that a submission is about: whole, and its scored candidates.
+def split_of(wanted: SubmittedSplit, places: Iterable[str], where: object) -> tuple[Split, Split, str]:
+    """Return the split that a submission is about: whole, its scored candidates, and where it lies.
 
     Raises
     ------
@@ -100,7 +104,7 @@ def split_of(wanted: SubmittedSplit, places: Iterable[str], where: object) -> tu
         whole = find_split(place)
         chosen = whole.select(part=wanted.part, task=wanted.task, track=wanted.track)
         if chosen.candidates and chosen.fingerprint == wanted.fingerprint:
-            return whole, chosen
+            return whole, chosen, place
         found.append(f"{whole.name} {whole.version} at {place}: {chosen.fingerprint[:16]}…")
     raise UserError(
         "the split that was answered is not here",

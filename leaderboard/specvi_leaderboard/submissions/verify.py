@@ -28,9 +28,13 @@ SUBMITTED, AGAIN = "submitted", "run again"
 
 
 class TrackCheck(StrictModel):
-    """Macro-F1 of both on the candidates run again; ``p`` of no difference, paired. None: undefined."""
+    """``metric`` of both on the candidates run again; ``p`` of no difference, paired. None: undefined.
+
+    Macro-F1 where all were run again; accuracy on a sample, in which a task may have no positive.
+    """
 
     track: str
+    metric: str
     submitted: float | None
     run_again: float | None
     p: float | None
@@ -107,7 +111,6 @@ def verify(
     vetter: AnyVetter,
     folder: Path,
     *,
-    place: str,
     sample: int | None = SAMPLE,
     seed: int = 0,
     least: float = LEAST_AGREEMENT,
@@ -119,8 +122,6 @@ def verify(
     ----------
     folder
         Run folder of the new answers.
-    place
-        Where the split lies, for ``run.json``.
     sample
         How many candidates, drawn by hash over ``seed``; None: all.
     least
@@ -131,7 +132,7 @@ def verify(
     reference = SplitReference(
         name=wanted.name,
         version=wanted.version,
-        path=place,
+        path=checked.place,
         part=wanted.part,
         task=wanted.task,
         track=wanted.track,
@@ -142,7 +143,9 @@ def verify(
     pairs = list(zip(chosen.predictions, again.predictions, strict=True))
     agree = sum(_call(one) == _call(other) for one, other in pairs)
     bounds = stats.binomtest(agree, len(pairs)).proportion_ci(0.95, method="exact")
-    tracks = tuple(_track(track, chosen, again) for track in chosen.split.tracks)
+    sampled = len(pairs) < len(checked.matched.predictions)
+    metric = "accuracy" if sampled else "macro-f1"
+    tracks = tuple(_track(track, chosen, again, metric) for track in chosen.split.tracks)
     worse = any(
         t.p is not None
         and t.p <= 0.05
@@ -156,7 +159,7 @@ def verify(
         digest=checked.digest,
         vetter=spec,
         candidates=len(pairs),
-        sampled=len(pairs) < len(checked.matched.predictions),
+        sampled=sampled,
         seed=seed,
         agree=agree,
         agreement=agree / len(pairs),
@@ -185,11 +188,12 @@ def _sampled(matched: MatchedPredictions, sample: int | None, seed: int) -> Matc
     return replace(matched, split=few, predictions=tuple(matched.predictions[place] for place in kept))
 
 
-def _track(track: Track, submitted: MatchedPredictions, again: MatchedPredictions) -> TrackCheck:
-    found = compare({SUBMITTED: rows_of(submitted), AGAIN: rows_of(again)}, track=track)
+def _track(track: Track, submitted: MatchedPredictions, again: MatchedPredictions, metric: str) -> TrackCheck:
+    found = compare({SUBMITTED: rows_of(submitted), AGAIN: rows_of(again)}, metric, track=track)
     values = {system.system: system.value for system in found.systems}
     return TrackCheck(
         track=track,
+        metric=metric,
         submitted=values.get(SUBMITTED),
         run_again=values.get(AGAIN),
         p=found.pairs[0].p_adjusted if found.pairs else None,

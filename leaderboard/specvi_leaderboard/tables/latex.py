@@ -1,6 +1,7 @@
 r"""LaTeX with booktabs: a ``table*`` that a paper takes with ``\input``; or its rows only."""
 
 import unicodedata
+from collections.abc import Iterator
 
 from specvi_leaderboard.tables.grid import Cell, Grid, Number
 
@@ -97,13 +98,21 @@ def _rows(grid: Grid) -> list[str]:
             lines.append(
                 rf"\multicolumn{{{len(grid.head)}}}{{@{{}}l}}{{\textit{{{escaped(section.heading)}}}}} \\"
             )
-        lines += [" & ".join(_cell(cell) for cell in row) + r" \\" for row in section.rows]
+        lines += [line for row in section.rows for line in _lines(row)]
     return lines
+
+
+def _lines(row: tuple[Cell, ...]) -> Iterator[str]:
+    r"""Yield a row, and below it its intervals, small, where it has any."""
+    yield " & ".join(_cell(cell) for cell in row) + r" \\"
+    intervals = [cell.interval if isinstance(cell, Number) else None for cell in row]
+    if any(intervals):
+        small = (rf"{{\scriptsize {escaped(text)}}}" if text else "" for text in intervals)
+        yield " & ".join(small) + r" \\[2pt]"
 
 
 def _cell(cell: Cell) -> str:
     if not isinstance(cell, Number):
         return escaped(cell)
     text = escaped(cell.text) + escaped(cell.mark)
-    text = rf"\textbf{{{text}}}" if cell.strong else text
-    return text if cell.interval is None else rf"{text} {{\scriptsize {escaped(cell.interval)}}}"
+    return rf"\textbf{{{text}}}" if cell.strong else text

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from specvi_leaderboard.tables.grid import Cell, Grid, Number
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&])|^([#+-])")
 
 
 def markdown(grid: Grid) -> str:
@@ -30,7 +30,7 @@ def markdown(grid: Grid) -> str:
 
 def escaped(text: str) -> str:
     """Return text that is shown as it is and never becomes markup or a link."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("://", r":\//")
+    return _SPECIAL.sub(r"\\\g<0>", " ".join(text.split())).replace("://", r":\//")
 
 
 def _line(cells: Iterable[str]) -> str:
