@@ -1,17 +1,21 @@
 """The leaderboard as data: what the page shows and ``results.json`` holds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel
-from specvi_benchmark.scoring import Results, ScoredSplit
-from specvi_benchmark.scoring.compare import compare
+from specvi_benchmark.scoring import Results, Rows, ScoredSplit
+from specvi_benchmark.scoring.compare import rank
+from specvi_benchmark.scoring.intervals import RESAMPLES
 from specvi_benchmark.scoring.results import MacroScore, TaskScore
 from specvi_benchmark.tasks.task import Track
-from specvi_leaderboard.systems import Entry, System, refuse_mixed
+from specvi_leaderboard.entry import Entry, System
+from specvi_leaderboard.scored import kept_text, rows_digest
+from specvi_leaderboard.systems import refuse_mixed
 
-SCHEMA_VERSION = 1
+MANY = 50
+"""Systems above which a ranking takes fewer resamples."""
 
 
 class Standing(StrictModel):
@@ -31,12 +35,18 @@ class Unranked(StrictModel):
 
 
 class TrackTable(StrictModel):
-    """The ranking of one track, by macro-F1 over its tasks; highest first."""
+    """The ranking of one track, by macro-F1 over its tasks; highest first.
+
+    ``errors`` are standard errors of the differences between ranked systems, to five digits: of the first with each
+    below it, then of the second, and so on. With them another pool of the same systems can be ranked; docs/leaderboard.md.
+    """
 
     track: Track
     tasks: tuple[str, ...]
     ranked: tuple[Standing, ...]
     unranked: tuple[Unranked, ...]
+    resamples: int
+    errors: tuple[float, ...]
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -116,27 +126,68 @@ def _is_simulated(split: ScoredSplit) -> bool:
 
 def _track_table(macro: MacroScore, entries: Sequence[Entry]) -> TrackTable:
     results = {entry.system.name: entry.system.results for entry in entries}
-    found = compare({entry.system.name: entry.rows for entry in entries}, track=macro.track)
+    replaced = {entry.system.name: entry.system.about.superseded_by for entry in entries}
+    current = {entry.system.name: entry.rows for entry in entries if not replaced[entry.system.name]}
+    found = _ranking(current, macro.track)
     return TrackTable(
         track=macro.track,
         tasks=macro.tasks,
-        ranked=tuple(
-            Standing(
-                system=row.system,
-                rank_best=row.rank_best,
-                rank_worst=row.rank_worst,
-                tied_with=row.tied_with,
-            )
-            for row in found.systems
+        ranked=found.ranked,
+        unranked=(
+            *(
+                row.model_copy(update={"reason": _incomplete(results[row.system])})
+                if not results[row.system].rankable
+                else row
+                for row in found.unranked
+            ),
+            *(
+                Unranked(system=name, reason=f"superseded by {newer}")
+                for name, newer in replaced.items()
+                if newer
+            ),
         ),
-        unranked=tuple(
-            Unranked(
-                system=row.system,
-                reason=row.reason if results[row.system].rankable else _incomplete(results[row.system]),
-            )
-            for row in found.left_out
-        ),
+        resamples=found.resamples,
+        errors=found.errors,
     )
+
+
+class _Ranking(StrictModel):
+    """What is kept of a ranking: the same systems with the same answers are not compared again."""
+
+    ranked: tuple[Standing, ...]
+    unranked: tuple[Unranked, ...]
+    resamples: int
+    errors: tuple[float, ...]
+
+
+def _ranking(systems: Mapping[str, Rows], track: Track) -> _Ranking:
+    names = sorted(systems)
+    resamples = resamples_for(len(names))
+
+    def made() -> str:
+        found = rank(systems, track=track, resamples=resamples)
+        return _Ranking(
+            ranked=tuple(Standing(**row._asdict()) for row in found.sets),
+            unranked=tuple(Unranked(**row.model_dump()) for row in found.left_out),
+            resamples=resamples,
+            errors=tuple(float(f"{error:.5g}") for error in found.errors),
+        ).model_dump_json()
+
+    what = {
+        "ranking": names,
+        "answers": rows_digest(systems[name] for name in names),
+        "track": track,
+        "resamples": resamples,
+    }
+    return _Ranking.model_validate_json(kept_text(what, made))
+
+
+def resamples_for(systems: int) -> int:
+    """Return how many resamples rank so many systems: 10,000 up to fifty, fewer above, since pairs grow as the square.
+
+    At least 1,000: an adjusted p of 0.05 is then known to 0.007 (binomial standard error).
+    """
+    return RESAMPLES if systems <= MANY else max(1_000, RESAMPLES * MANY**2 // systems**2)
 
 
 def _incomplete(results: Results) -> str:

@@ -1,70 +1,32 @@
 """The lines of a leaderboard: every run scored anew from its predictions and its split."""
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
 
 from specvi_benchmark.errors import UserError, examples
-from specvi_benchmark.files import StrictModel
-from specvi_benchmark.runs.ask import verdicts
+from specvi_benchmark.files import canonical_json, sha256_file
 from specvi_benchmark.runs.compared import distinct_names
-from specvi_benchmark.runs.evaluate import match_log, rows_of, score_matched
-from specvi_benchmark.runs.fitting import fit, load_system
-from specvi_benchmark.runs.matching import MatchedPredictions
-from specvi_benchmark.runs.predictions import Prediction, prediction_of
-from specvi_benchmark.runs.record import RunRecord, SplitReference, load_split, read_run_record
-from specvi_benchmark.scoring import Results, Rows
-from specvi_benchmark.splits import Split
-from specvi_benchmark.vetting import AnyVetter
-
-TRIVIAL = ("always-yes", "always-no", "metadata-only", "inverted-weak")
-"""Vetters that look at no spectrum, or at nothing but the selection: what a system has to beat."""
-
-RULES = "rules"
-"""Not trivial, and no learner either: what fixed thresholds reach."""
-
-ALWAYS_SHOWN = (*TRIVIAL, RULES)
-"""What no table is without; a system that has no run is run when the table is made."""
-
-
-class System(StrictModel):
-    """One system on one split.
-
-    ``name`` is unique within a leaderboard. ``seconds`` and ``cost_usd`` are means over the candidates
-    with a verdict, None where no run measured them. ``seed``, ``suite``, ``started`` and ``ended`` are
-    those of the run, None for a system that was added.
-    """
-
-    name: str
-    vetter: str
-    trivial: bool
-    config: Mapping[str, Any]
-    seed: int | None
-    suite: str | None
-    started: str | None
-    ended: str | None
-    seconds: float | None
-    cost_usd: float | None
-    results: Results
-
-
-class Entry(NamedTuple):
-    """A system, and its answers candidate by candidate: what a paired comparison needs, and no page shows."""
-
-    system: System
-    rows: Rows
+from specvi_benchmark.runs.evaluate import match_log
+from specvi_benchmark.runs.record import (
+    PREDICTIONS_FILE,
+    TRACES_FILE,
+    RunRecord,
+    SplitReference,
+    read_run_record,
+)
+from specvi_leaderboard.always import added, reasons
+from specvi_leaderboard.entry import KINDS, OWN_RUN, TRIVIAL, About, Entry, System, slug, vetter_name
+from specvi_leaderboard.scored import SplitPlace, kept_score, score_all
 
 
 def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tuple[Entry, ...]:
     """Score run folders anew, and add the trivial systems and `rules`, which no table is without.
 
-    What has no run is run here and now: `metadata-only` trained on the train part of the same split,
-    `inverted-weak` with its selection scores; where the split has none of these, the row is left out, and
-    `lacking` says why. A run's ``results.json`` is never read. An unfinished run is taken as it is: what is missing counts
-    as `error`.
+    What has no run is run here and now, see `specvi_leaderboard.always`; where that can't be done the row is left
+    out, and `lacking` says why. A run's ``results.json`` is never read. An unfinished run is taken as it is: what
+    is missing counts as `error`.
 
     Parameters
     ----------
@@ -79,28 +41,28 @@ def read_systems(folders: Sequence[Path], split_place: str | None = None) -> tup
         No folder, one that holds no run, the same one twice, or runs over different candidates.
     """
     records = _records(folders)
-    split = load_split(next(iter(records.values())).split, split_place)
-    names = _names(records)
-    runs = [_of_run(names[folder], folder, record, split) for folder, record in records.items()]
-    vetters = {_vetter_name(record.vetter) for record in records.values()}
-    place = split_place or next(iter(records.values())).split.path
-    wanted = [name for name in ALWAYS_SHOWN if name not in vetters]
-    added = [_added(name, split, place) for name in wanted]
-    return (*runs, *(entry for entry in added if isinstance(entry, Entry)))
+    reference = next(iter(records.values())).split
+    place = SplitPlace(split_place or reference.path)
+    runs = run_entries(records, place)
+    return (*runs, *added(runs, reference, place))
 
 
 def lacking(systems: Iterable[Entry], run: Path, split_place: str | None = None) -> tuple[str, ...]:
     """Say of every system that each table should show, and this one can't, why not; ``run`` is one of its runs."""
-    place = split_place or read_run_record(run).split.path
-    shown = {_vetter_name(entry.system.vetter) for entry in systems}
-    reasons = [(name, _reason(name, place)) for name in ALWAYS_SHOWN if name not in shown]
-    return tuple(f"{name}: {reason}" for name, reason in reasons)
+    reference = read_run_record(run).split
+    return reasons(systems, reference, SplitPlace(split_place or reference.path))
+
+
+def run_entries(records: Mapping[Path, RunRecord], place: SplitPlace) -> tuple[Entry, ...]:
+    """Score run folders over one split; what is in the cache is not scored again."""
+    names = _names(records)
+    return tuple(_of_run(names[folder], folder, record, place) for folder, record in records.items())
 
 
 def _names(records: Mapping[Path, RunRecord]) -> dict[Path, str]:
     """Name runs by vetter; a trivial one by its bare name, since what it was told is no choice of its maker."""
     names = distinct_names(list(records), records)
-    bare = {folder: _vetter_name(record.vetter) for folder, record in records.items()}
+    bare = {folder: vetter_name(record.vetter) for folder, record in records.items()}
     once = Counter(bare.values())
     return {
         folder: bare[folder] if bare[folder] in TRIVIAL and once[bare[folder]] == 1 else name
@@ -157,85 +119,42 @@ def _described(split: SplitReference) -> str:
     return f"{split.name} {split.version} ({chosen}; fingerprint {split.fingerprint[:12]}…)"
 
 
-def _of_run(name: str, folder: Path, record: RunRecord, split: Split) -> Entry:
-    matched = match_log(folder, split, allow_partial=True)
+def _of_run(name: str, folder: Path, record: RunRecord, place: SplitPlace) -> Entry:
+    log, traces = folder / PREDICTIONS_FILE, folder / TRACES_FILE
+    what = {
+        "answers": sha256_file(log) if log.is_file() else None,
+        "traces": sha256_file(traces) if traces.is_file() else None,
+        "split": place.digest(record.split),
+    }
+    made = kept_score(
+        what, lambda: score_all(match_log(folder, place.chosen(record.split), allow_partial=True), folder)
+    )
+    bare = vetter_name(record.vetter)
     system = System(
         name=name,
+        about=About(
+            id=_run_id(folder, record),
+            kind=KINDS.get(bare),
+            status="verified",
+            how=OWN_RUN,
+            date=(record.ended or record.started)[:10],
+        ),
         vetter=record.vetter,
-        trivial=_vetter_name(record.vetter) in TRIVIAL,
+        trivial=bare in TRIVIAL,
         config=record.config,
         seed=record.seed,
         suite=record.environment.get("specvi-bench"),
         started=record.started,
         ended=record.ended,
-        seconds=_mean(prediction.seconds for prediction in matched.predictions),
-        cost_usd=_mean(prediction.cost_usd for prediction in matched.predictions),
-        results=score_matched(matched),
+        seconds=made.seconds,
+        cost_usd=made.cost_usd,
+        results=made.results,
     )
-    return Entry(system, rows_of(matched))
+    return Entry(system, made.rows)
 
 
-def _reason(name: str, place: str) -> str:
-    try:
-        with _ready(name, place):
-            return f"no run of it is here; specvi run --vetter {name}"
-    except UserError as error:
-        return error.what
-
-
-@contextmanager
-def _ready(name: str, place: str) -> Iterator[AnyVetter]:
-    """Give the vetter of that name, trained on the split or told of it where it needs that."""
-    if name == "metadata-only":
-        with TemporaryDirectory() as folder:
-            yield load_system(fit(name, place, Path(folder) / "model"))
-    else:
-        yield load_system(f"{name}:{place}" if name == "inverted-weak" else name)
-
-
-def _added(name: str, split: Split, place: str) -> Entry | None:
-    """Let a vetter answer here and now; None where the split has not what it needs."""
-    try:
-        with _ready(name, place) as vetter:
-            return _answered(name, vetter, split)
-    except UserError:
-        return None
-
-
-def _answered(name: str, vetter: AnyVetter, split: Split) -> Entry:
-    questions = [candidate.question for candidate in split.candidates]
-    answers: dict[str, Prediction] = {
-        verdict.id: prediction_of(verdict) for verdict in verdicts(vetter, questions)
-    }
-    matched = MatchedPredictions(
-        split=split,
-        predictions=tuple(answers[candidate.id] for candidate in split.candidates),
-        missing=0,
-        badly_spelled=0,
-        repeated=0,
-        outcomes_undeclared=False,
-        ignored_columns=(),
-    )
-    system = System(
-        name=name,
-        vetter=name,
-        trivial=name in TRIVIAL,
-        config=vetter.config,
-        seed=None,
-        suite=None,
-        started=None,
-        ended=None,
-        seconds=None,
-        cost_usd=None,
-        results=score_matched(matched),
-    )
-    return Entry(system, rows_of(matched))
-
-
-def _vetter_name(spec: str) -> str:
-    return spec.partition(":")[0]
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    stated = [value for value in values if value is not None]
-    return sum(stated) / len(stated) if stated else None
+def _run_id(folder: Path, record: RunRecord) -> str:
+    """Return an id that hangs on the run alone, not on what else stands in the table."""
+    made = [record.vetter, dict(record.config), record.split.fingerprint, record.seed, record.started]
+    digest = hashlib.sha256(canonical_json([*made, folder.resolve().name])).hexdigest()
+    return f"{slug(vetter_name(record.vetter))}-{digest[:8]}"

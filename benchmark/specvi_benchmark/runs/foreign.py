@@ -93,7 +93,18 @@ def read_foreign_predictions(path: Path, task: str | None = None) -> PredictionF
         Nothing can be read from it: no file, empty, not one of the formats, a needed column missing.
         Faults of single rows are collected instead.
     """
-    table = _read_table(path)
+    try:
+        content = path.read_bytes()  # once: a pipe can't be opened a second time
+    except FileNotFoundError:
+        raise UserError("no such file", where=path, fix="check the path") from None
+    except OSError as error:
+        raise UserError("the file can't be read", where=path, got=error.strerror) from None
+    return parse_foreign_predictions(content, path, task)
+
+
+def parse_foreign_predictions(content: bytes, path: Path, task: str | None = None) -> PredictionFile:
+    """Understand the bytes of a file of answers; ``path`` names it in messages. See `read_foreign_predictions`."""
+    table = _read_table(content, path)
     _check_columns(table, path)
     rows: list[Row] = []
     faults = {kind: list(places) for kind, places in table.broken.items()}
@@ -136,13 +147,7 @@ def _last_tries(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _read_table(path: Path) -> _Table:
-    try:
-        content = path.read_bytes()  # once: a pipe can't be opened a second time
-    except FileNotFoundError:
-        raise UserError("no such file", where=path, fix="check the path") from None
-    except OSError as error:
-        raise UserError("the file can't be read", where=path, got=error.strerror) from None
+def _read_table(content: bytes, path: Path) -> _Table:
     if content.startswith(b"PAR1"):
         return _read_parquet(content, path)
     text = _decode(content, path)

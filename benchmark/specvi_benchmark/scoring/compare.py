@@ -154,6 +154,56 @@ def compare(
     )
 
 
+class RankSet(NamedTuple):
+    """The ranks a system could have, and the systems it is not shown to differ from, highest first."""
+
+    system: str
+    rank_best: int
+    rank_worst: int
+    tied_with: tuple[str, ...]
+
+
+class Ranking(NamedTuple):
+    """Systems from the highest value to the lowest.
+
+    ``errors`` are standard errors of the difference of every pair: of the first system with each below it, then of
+    the second, and so on.
+    """
+
+    sets: tuple[RankSet, ...]
+    left_out: tuple[LeftOut, ...]
+    errors: tuple[float, ...]
+
+
+def rank(
+    systems: Mapping[str, Rows],
+    metric: str = DEFAULT,
+    *,
+    track: Track | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Ranking:
+    """Rank systems as `compare` does, without what it says of every pair: for pools of hundreds of systems."""
+    some = next(iter(systems.values()))
+    chosen = parse_metric(metric, some.groups, track)
+    reasons = {name: _why_unranked(rows, chosen) for name, rows in systems.items()}
+    ranked = {name: rows for name, rows in systems.items() if reasons[name] is None}
+    left_out = tuple(
+        LeftOut(system=name, reason=reason) for name, reason in sorted(reasons.items()) if reason
+    )
+    if len(ranked) < 2:
+        return Ranking(tuple(RankSet(name, 1, 1, ()) for name in ranked), left_out, ())
+    together = panel(ranked)
+    draws = paired_draws(together, chosen, resamples=resamples, seed=seed)
+    order, sets = _rank_sets(together, draws, adjusted_p(draws))
+    place = {number: k for k, number in enumerate(order)}
+    errors = {
+        tuple(sorted((place[one], place[other]))): float(error)
+        for one, other, error in zip(draws.first.tolist(), draws.second.tolist(), draws.error, strict=True)
+    }
+    return Ranking(sets, left_out, tuple(errors[pair] for pair in sorted(errors)))
+
+
 def candidates_to_separate(difference: float, error: float, candidates: int) -> int | None:
     """Return how many candidates would show a difference of this size, with 80 % power at the 5 % level.
 
@@ -195,6 +245,23 @@ def _ranked(
     together = panel(systems)
     draws = paired_draws(together, metric, resamples=resamples, seed=seed)
     p_adjusted = adjusted_p(draws)
+    order, sets = _rank_sets(together, draws, p_adjusted)
+    standings = tuple(
+        SystemRank(
+            **row._asdict(),
+            value=intervals[row.system][0],
+            low=intervals[row.system][1],
+            high=intervals[row.system][2],
+        )
+        for row in sets
+    )
+    return standings, _pairs(together, draws, metric, p_adjusted, margin, order)
+
+
+def _rank_sets(
+    together: Panel, draws: PairedDraws, p_adjusted: np.ndarray
+) -> tuple[list[int], tuple[RankSet, ...]]:
+    """Return the places of the systems from the highest value to the lowest, and the rank set of each."""
     apart = p_adjusted <= 1 - LEVEL
     best, worst = rank_sets(draws, apart)
     tied: dict[str, set[str]] = {name: set() for name in together.names}
@@ -202,20 +269,11 @@ def _ranked(
         tied[together.names[one]].add(together.names[other])
         tied[together.names[other]].add(together.names[one])
     order = sorted(range(len(together.names)), key=lambda place: (-draws.value[place], together.names[place]))
-    ordered = [together.names[place] for place in order]
-    standings = tuple(
-        SystemRank(
-            system=together.names[place],
-            value=intervals[together.names[place]][0],
-            low=intervals[together.names[place]][1],
-            high=intervals[together.names[place]][2],
-            rank_best=int(best[place]),
-            rank_worst=int(worst[place]),
-            tied_with=tuple(name for name in ordered if name in tied[together.names[place]]),
-        )
-        for place in order
+    names = [together.names[place] for place in order]
+    return order, tuple(
+        RankSet(name, int(best[place]), int(worst[place]), tuple(n for n in names if n in tied[name]))
+        for place, name in zip(order, names, strict=True)
     )
-    return standings, _pairs(together, draws, metric, p_adjusted, margin, order)
 
 
 def _pairs(

@@ -17,36 +17,43 @@ def leaderboard() -> None:
 
 @app.command()
 def build(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders, all over the same split.")],
+    sources: Annotated[
+        list[Path], typer.Argument(help="Run folders over one split, or a folder with board.yaml.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("site"),
     split: Annotated[
         str | None, typer.Option(help="Where the runs' split lies now, if it has moved.")
     ] = None,
     date: Annotated[str | None, typer.Option(help="Date to print on the page, YYYY-MM-DD.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print results.json instead of a table.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Score RUNS anew from their predictions and write OUT/index.html, results.json and table.csv."""
+    """Score SOURCES anew from their answers and write OUT/index.html, leaderboard.json and what belongs to them."""
     from rich.console import Console
 
-    from specvi_leaderboard.board import build_board
-    from specvi_leaderboard.site.write import write_site
-    from specvi_leaderboard.systems import lacking, read_systems
+    from specvi_leaderboard.gather import gather
+    from specvi_leaderboard.published import publish, write_published
+    from specvi_leaderboard.site.index import write_boards
     from specvi_leaderboard.terminal import print_board
 
-    _check_date(date)
-    entries = read_systems(runs, split)
-    board = build_board(entries, date, lacking=lacking(entries, runs[0], split))
-    page = write_site(board, out)
+    check_date(date)
+    found = gather(sources, split, date)
+    page = write_boards(found.boards, found.title, out)
+    written = write_published(publish(found.boards, found.title, found.withdrawn), found.boards, out)
     if json_:
-        typer.echo(board.model_dump_json(indent=2))
+        one = len(found.boards) == 1
+        typer.echo(found.boards[0].model_dump_json(indent=2) if one else written.read_text(encoding="utf-8"))
         return
-    print_board(board, Console(highlight=False))
-    typer.echo(f"Wrote {page}, with results.json and table.csv beside it")
+    for board in found.boards:
+        print_board(board, Console(highlight=False))
+    for gone in found.withdrawn:
+        typer.echo(f"Withdrawn: {gone.id}, {gone.date}: {gone.reason}")
+    typer.echo(f"Wrote {page}, with results.json and table.csv beside it, and {written.name}")
     typer.echo(f"Open: {page.resolve().as_uri()}")
     typer.echo("Next, another system for the table: specvi run --vetter NAME --split SPLIT")
 
 
-def _check_date(date: str | None) -> None:
+def check_date(date: str | None) -> None:
+    """Raise unless it is a date, or none."""
     from datetime import date as Date  # noqa: N812
 
     if date is None:

@@ -12,6 +12,7 @@ from specvi_benchmark.scoring import CALLS
 from specvi_benchmark.scoring.results import MacroScore, TaskScore
 from specvi_leaderboard.board import Board, TrackTable
 from specvi_leaderboard.site.page import METRICS, render_page
+from specvi_leaderboard.tables.csv_text import harmless
 
 PAGE_FILE = "index.html"
 RESULTS_FILE = "results.json"
@@ -66,7 +67,7 @@ def _about(board: Board, table: TrackTable, name: str) -> Iterator[tuple[str, ob
     entry = board.system(name)
     yield from (("split", board.split.name), ("fingerprint", board.split.fingerprint))
     yield from (("simulated", board.simulated), ("track", table.track))
-    yield from (("system", name), ("trivial", entry.trivial))
+    yield from (("system", harmless(name)), ("trivial", entry.trivial))
     for standing in table.ranked:
         if standing.system == name:
             yield from (("rank_best", standing.rank_best), ("rank_worst", standing.rank_worst))

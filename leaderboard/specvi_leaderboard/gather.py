@@ -1,0 +1,62 @@
+"""What a command is given, runs or a leaderboard's folder, as boards that can be shown."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from specvi_benchmark.errors import UserError
+from specvi_leaderboard.board import Board, build_board
+from specvi_leaderboard.collection import Collection, is_collection, read_collection
+from specvi_leaderboard.entry import Entry
+from specvi_leaderboard.systems import lacking, read_systems
+
+TITLE = "SpecVI-Bench"
+
+
+def gather(sources: Sequence[Path], split: str | None = None, date: str | None = None) -> Collection:
+    """Score what is given: run folders over the same split, or one folder with ``board.yaml``.
+
+    Raises
+    ------
+    UserError
+        Both at once, or what either refuses.
+    """
+    kept = [source for source in sources if is_collection(source)]
+    if not kept:
+        entries = read_systems(sources, split)
+        board = build_board(entries, date, lacking=lacking(entries, sources[0], split))
+        return Collection(TITLE, (board,), (entries,), ())
+    if len(sources) > 1 or split is not None:
+        raise UserError(
+            "a leaderboard's folder stands alone",
+            where=kept[0],
+            fix="put its splits into board.yaml, and name nothing else",
+        )
+    return read_collection(kept[0], date)
+
+
+def pool(entries: Sequence[Entry], board: Board, wanted: Sequence[str]) -> Board:
+    """Return the board of some systems, ranked among themselves; the trivial ones stay.
+
+    Parameters
+    ----------
+    wanted
+        Ids or names; empty: all.
+
+    Raises
+    ------
+    UserError
+        No such system.
+    """
+    if not wanted:
+        return board
+    known = {name for entry in entries for name in (entry.system.about.id, entry.system.name)}
+    if strange := [name for name in wanted if name not in known]:
+        raise UserError(
+            "no such system", where="--system", got=strange[0], expected=f"one of {', '.join(sorted(known))}"
+        )
+    kept = [
+        entry
+        for entry in entries
+        if entry.system.trivial or {entry.system.about.id, entry.system.name} & set(wanted)
+    ]
+    return build_board(kept, board.date, lacking=board.lacking)
