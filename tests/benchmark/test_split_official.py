@@ -276,3 +276,27 @@ def test_the_hub_is_asked_for_the_pinned_commit(tmp_path, whole):
     done = hub_import(url, tmp_path / "hf2", "hf:no/such", "--out", tmp_path / "k")  # the server is gone
     assert done.returncode == 2
     assert "can't be fetched" in done.stderr
+
+
+def test_an_infinite_redshift_is_the_fault_of_the_file(capsys, tmp_path):
+    """No candidate can have one; NaN, which the tool takes as none too, becomes null."""
+    for value, code in ((float("inf"), 2), (float("nan"), 0)):
+
+        def change(_, rows, value=value):
+            where = rows[0]["extra_info"]["tools_kwargs"]["spectral_visualization_tool"]["create_kwargs"]
+            where["redshift"] = value
+
+        source = files.write_official(tmp_path / f"{value}", {"test_cv": (6, 1)}, pixels=60, change=change)
+        found, _, err = specvi(capsys, "split", "import", source, "--out", tmp_path / f"out-{value}")
+        assert found == code
+        assert ("a redshift is infinite" in err) == bool(code)
+        assert "fault of the suite" not in err
+
+
+def test_an_import_that_lost_something_leaves_nothing(capsys, tmp_path, monkeypatch):
+    source = files.write_official(tmp_path / "bench", {"test_cv": (6, 1)}, pixels=60)
+    monkeypatch.setattr(official, "losses", lambda *_: ["images"])
+    code, _, err = specvi(capsys, "split", "import", source, "--out", tmp_path / "i")
+    assert code == 2
+    assert "not lossless" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["bench"]
