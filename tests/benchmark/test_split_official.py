@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from specvi_benchmark.cli.main import main
-from specvi_benchmark.splits import official
+from specvi_benchmark.splits import Split, official
 from specvi_benchmark.splits.duplicates import fibre_of, find_duplicates, find_in_cold_start, position_of
 from specvi_benchmark.splits.io import read_split
 
@@ -276,6 +277,20 @@ def test_the_hub_is_asked_for_the_pinned_commit(tmp_path, whole):
     done = hub_import(url, tmp_path / "hf2", "hf:no/such", "--out", tmp_path / "k")  # the server is gone
     assert done.returncode == 2
     assert "can't be fetched" in done.stderr
+
+
+def test_one_object_seen_by_two_surveys_is_no_duplicate_and_two_visits_of_one_survey_are(make_split):
+    """A cross-survey set shows every object once as each survey saw it: that is what it is for."""
+    split = make_split()
+    first, second = (
+        replace(c, object_id="gaia-7", object_id_source="gaia", truth="YES") for c in split.candidates[:2]
+    )
+    paired = replace(second, spectrum=replace(second.spectrum, survey="sdss"))
+    one, two = (Split("s", "1", (first, other), {}) for other in (paired, second))
+    assert find_duplicates(one) == ()
+    assert [item.by for item in find_duplicates(two)] == ["object"]
+    elsewhere = replace(paired, part="train")
+    assert [item.by for item in find_duplicates(Split("s", "1", (first, elsewhere), {}))] == ["object"]
 
 
 def test_an_infinite_redshift_is_the_fault_of_the_file(capsys, tmp_path):
