@@ -2,11 +2,20 @@
 
 import os
 from collections.abc import Sequence
+
+
+def require_name(repo_id: str) -> None:
+    """Raise unless a text can be the name of a repository, before anything is drawn or sent."""
+    if not _NAME.fullmatch(repo_id):
+        raise UserError("not a repository's name", where="--repo", expected="OWNER/NAME", got=repo_id)
+
 from pathlib import Path
 from typing import Literal
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.hub.troubles import hub_troubles
 
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?/[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?")
 TOKEN = "HF_TOKEN"  # noqa: S105 -- the variable's name
 
 
@@ -35,7 +44,18 @@ SPLIT_FILES = ("*.parquet", "split.json", "previews/*")
 
 Repository = Literal["dataset", "space", "model"]
 _WHAT = {"dataset": "dataset", "space": "Space", "model": "model"}
+=======
+def require_name(repo_id: str) -> None:
+    """Raise unless a text can be the name of a dataset repository, before anything is drawn or sent."""
+    if not _NAME.fullmatch(repo_id):
+        raise UserError("not a repository's name", where="--repo", expected="OWNER/NAME", got=repo_id)
 
+
+def push_folder(
+    folder: Path, repo_id: str, *, token: str, message: str, private: bool, revision: str | None
+) -> str:
+    """Upload every file of a folder to a dataset repository, made if it is missing; return the commit's address.
+>>>>>>> p1
 
 def push_folder(
     folder: Path,
@@ -65,7 +85,6 @@ def push_folder(
         ``private`` was asked for.
     """
     from huggingface_hub import HfApi  # noqa: PLC0415 -- slow to import
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError  # noqa: PLC0415
 
     api = HfApi(token=token)
     try:
@@ -95,15 +114,11 @@ def push_folder(
             revision=revision,
             delete_patterns=list(replaced),
         )
-    except HFValidationError:
-        raise UserError(
-            "not a repository's name", where="--repo", expected="OWNER/NAME", got=repo_id
-        ) from None
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except hub_troubles() as error:
         raise UserError(
             f"the Hub did not take the {_WHAT[kind]}",
             where=repo_id,
-            got=str(error).splitlines()[0][:300],
+            got=" ".join(str(error).split())[:300] or type(error).__name__,
             fix=f"check that {TOKEN} may write to it, and the network; nothing was committed",
         ) from None
     return str(commit.commit_url)
