@@ -1,7 +1,9 @@
-"""Uploads an exported split to the Hub, in one commit."""
+"""Uploads a folder to the Hub, in one commit: an exported split, or a leaderboard."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from specvi_benchmark.errors import UserError
 
@@ -28,12 +30,27 @@ def token_from_environment() -> str:
     return token
 
 
-def push_folder(
-    folder: Path, repo_id: str, *, token: str, message: str, private: bool, revision: str | None
-) -> str:
-    """Upload every file of a folder to a dataset repository, made if it is missing; return the commit's address.
+SPLIT_FILES = ("*.parquet", "split.json", "previews/*")
+"""What a newer version of a split replaces; other files of its repository stay."""
 
-    One commit: the repository has the old state or the new one. Parquet files and ``split.json`` that the
+Repository = Literal["dataset", "space", "model"]
+_WHAT = {"dataset": "dataset", "space": "Space", "model": "model"}
+
+
+def push_folder(
+    folder: Path,
+    repo_id: str,
+    *,
+    token: str,
+    message: str,
+    private: bool,
+    revision: str | None,
+    kind: Repository = "dataset",
+    replaced: Sequence[str] = SPLIT_FILES,
+) -> str:
+    """Upload every file of a folder to a repository, made if it is missing; return the commit's address.
+
+    One commit: the repository has the old state or the new one. Files that match ``replaced`` and that the
     folder no longer has are removed with it, so that no file of an earlier version stays beside the new ones.
 
     Raises
@@ -46,16 +63,22 @@ def push_folder(
 
     api = HfApi(token=token)
     try:
-        api.create_repo(repo_id, repo_type="dataset", private=private, exist_ok=True)
+        api.create_repo(
+            repo_id,
+            repo_type=kind,
+            private=private,
+            exist_ok=True,
+            space_sdk="static" if kind == "space" else None,
+        )
         if revision is not None:
-            api.create_branch(repo_id, repo_type="dataset", branch=revision, exist_ok=True)
+            api.create_branch(repo_id, repo_type=kind, branch=revision, exist_ok=True)
         commit = api.upload_folder(
             repo_id=repo_id,
-            repo_type="dataset",
+            repo_type=kind,
             folder_path=folder,
             commit_message=message,
             revision=revision,
-            delete_patterns=["*.parquet", "split.json", "previews/*"],
+            delete_patterns=list(replaced),
         )
     except HFValidationError:
         raise UserError(
@@ -63,7 +86,7 @@ def push_folder(
         ) from None
     except (HfHubHTTPError, OSError, ValueError) as error:
         raise UserError(
-            "the Hub did not take the dataset",
+            f"the Hub did not take the {_WHAT[kind]}",
             where=repo_id,
             got=str(error).splitlines()[0][:300],
             fix=f"check that {TOKEN} may write to it, and the network; the repository is as it was",
