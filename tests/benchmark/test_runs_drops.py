@@ -40,8 +40,8 @@ def made(make_split, tmp_path):
         for one in make_split(n=SHARED, task=task).candidates:
             seen = replace(one, track="cross-survey", object_id=f"{task}-{one.object_id}")
             lamost = replace(seen, spectrum=replace(one.spectrum, survey="lamost"))
-            sdss = replace(seen, id=f"twin-{one.id}", spectrum=replace(one.spectrum, survey="sdss"))
-            candidates += [lamost, sdss]
+            desi = replace(seen, id=f"twin-{one.id}", spectrum=replace(one.spectrum, survey="desi"))
+            candidates += [lamost, desi]
     split = Split("two", "1", tuple(candidates), {"made": "by a test"})
     write_split(split, tmp_path / "split")
     truths = {one.id: one.truth for one in candidates}
@@ -59,7 +59,7 @@ def test_the_macro_drop_is_the_mean_over_tasks(made):
     folder = made("loses", cv=6, cs=12)
     (found,) = macro_drops([folder])
     lost = [1 - 2 * 8 / (2 * 8 + 2), 1 - 2 * 6 / (2 * 6 + 4)]
-    assert (found.reference, found.reference_survey, found.other_survey) == (1.0, "lamost", "sdss")
+    assert (found.reference, found.reference_survey, found.other_survey) == (1.0, "lamost", "desi")
     assert found.tasks == ("cv", "cs")
     assert found.objects == 2 * SHARED
     assert found.drop == pytest.approx(sum(lost) / 2)
@@ -86,3 +86,8 @@ def test_the_command_prints_a_line_a_system_and_survey(made, make_split, tmp_pat
     chosen, reference = choose_split(str(tmp_path / "alone"), "test")
     run(Sees({c.id: "NO" for c in chosen.candidates}, {"cv": 0}), "x", chosen, reference, tmp_path / "x")
     assert isinstance(CliRunner().invoke(bench_drops.app, [str(tmp_path / "x")]).exception, UserError)
+
+
+def test_of_surveys_with_equally_many_rows_lamost_is_the_reference(made):
+    (found,) = macro_drops([made("loses", cv=6, cs=6)])
+    assert found.reference_survey == "lamost"
