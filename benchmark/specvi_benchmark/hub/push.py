@@ -1,14 +1,8 @@
-"""Uploads a folder to the Hub, in one commit: an exported split, or a leaderboard."""
+"""Uploads a folder to the Hub, in one commit: an exported split, a trained system, or a leaderboard."""
 
 import os
+import re
 from collections.abc import Sequence
-
-
-def require_name(repo_id: str) -> None:
-    """Raise unless a text can be the name of a repository, before anything is drawn or sent."""
-    if not _NAME.fullmatch(repo_id):
-        raise UserError("not a repository's name", where="--repo", expected="OWNER/NAME", got=repo_id)
-
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +11,12 @@ from specvi_benchmark.hub.troubles import hub_troubles
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?/[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?")
 TOKEN = "HF_TOKEN"  # noqa: S105 -- the variable's name
+
+SPLIT_FILES = ("*.parquet", "split.json", "previews/*")
+"""What a newer version of a split replaces; other files of its repository stay."""
+
+Repository = Literal["dataset", "space", "model"]
+_WHAT = {"dataset": "dataset", "space": "Space", "model": "model"}
 
 
 def token_from_environment() -> str:
@@ -39,23 +39,11 @@ def token_from_environment() -> str:
     return token
 
 
-SPLIT_FILES = ("*.parquet", "split.json", "previews/*")
-"""What a newer version of a split replaces; other files of its repository stay."""
-
-Repository = Literal["dataset", "space", "model"]
-_WHAT = {"dataset": "dataset", "space": "Space", "model": "model"}
-=======
 def require_name(repo_id: str) -> None:
-    """Raise unless a text can be the name of a dataset repository, before anything is drawn or sent."""
+    """Raise unless a text can be the name of a repository, before anything is drawn or sent."""
     if not _NAME.fullmatch(repo_id):
         raise UserError("not a repository's name", where="--repo", expected="OWNER/NAME", got=repo_id)
 
-
-def push_folder(
-    folder: Path, repo_id: str, *, token: str, message: str, private: bool, revision: str | None
-) -> str:
-    """Upload every file of a folder to a dataset repository, made if it is missing; return the commit's address.
->>>>>>> p1
 
 def push_folder(
     folder: Path,
@@ -86,6 +74,7 @@ def push_folder(
     """
     from huggingface_hub import HfApi  # noqa: PLC0415 -- slow to import
 
+    require_name(repo_id)
     api = HfApi(token=token)
     try:
         api.create_repo(
