@@ -140,10 +140,7 @@ def reject(store: Store, wanted: str, *, by: str, why: str) -> Trajectory:
 
 def same(first: str, second: str) -> bool:
     """Tell whether two names are one person's, however they are spaced and in whatever case."""
-    return (
-        first.split() == second.split()
-        or " ".join(first.split()).casefold() == " ".join(second.split()).casefold()
-    )
+    return first.casefold().split() == second.casefold().split()
 
 
 def _check(item: Trajectory, action: Action, by: str, why: str) -> None:
