@@ -6,6 +6,13 @@ from typing import Any
 import typer
 
 
+def without_bars() -> None:
+    """Leave out the bars of transformers, of which there is one for every checkpoint."""
+    from transformers.utils.logging import disable_progress_bar  # slow to import
+
+    disable_progress_bar()
+
+
 def on_lines(line: Mapping[str, Any]) -> None:
     """Print a line of the log."""
     place = f"step {line['step']}/{line['of']}"
