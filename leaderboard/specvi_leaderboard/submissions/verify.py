@@ -100,7 +100,7 @@ def declared_vetter(model: PublicModel | None, local: str | None, where: object)
             where=model.hub_id,
             fix="type it elsewhere, or name the copy with --model-path",
         )
-    options: dict[str, str] = dict(model.options)
+    options = {str(name): value for name, value in model.options.items()}
     if local is None and model.revision is not None:
         options["revision"] = model.revision
     spec = model.vetter if argument is None else f"{model.vetter}:{argument}"
