@@ -149,6 +149,8 @@ def test_what_was_scored_once_is_not_scored_again(keep, monkeypatch):
 
     monkeypatch.setattr("specvi_leaderboard.collection.score_all", never)
     monkeypatch.setattr("specvi_leaderboard.always.score_all", never)
+    monkeypatch.setattr("specvi_leaderboard.always.load_system", never)
+    monkeypatch.setattr("specvi_leaderboard.scored.find_split", never)
     monkeypatch.setattr("specvi_leaderboard.board.rank", never)
     assert publish(read_collection(folder).boards, "T") == before
 

@@ -225,3 +225,27 @@ def test_checking_imports_no_model_library(by_rules, toy):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.slow
+def test_a_checkpoint_is_run_again_from_a_local_copy(make_split, tmp_path):
+    """A tiny untrained model at temperature 0 says the same noise again: nothing is an answer, and all of it agrees."""
+    pytest.importorskip("torch", reason="torch is not installed (pip install 'specvi-bench[train]')")
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    from specvi_agents.tiny import build_tiny_model
+
+    tiny = build_tiny_model(tmp_path / "tiny")
+    few = make_split("Few").candidates[9:14]
+    write_split(Split("Few", "1", few, {}), tmp_path / "few")
+    split, reference = choose_split(str(tmp_path / "few"), track="all")
+    options = {"max_tokens": "8", "temperature": "0"}
+    spec = f"transformers:{tiny}"
+    run(load_vetter(spec, options), spec, split, reference, tmp_path / "run")
+    model = {"vetter": "transformers", "hub_id": "me/tiny", "revision": "a" * 40, "options": options}
+    more = {"date": "2026-03-01", "kind": "agent", "training": [{"name": "none"}], "model": model}
+    description = Description.model_validate(yaml.safe_load(META) | more)
+    checked = make_submission(tmp_path / "run", description, tmp_path / "submissions" / "tiny")
+    spec, vetter = declared_vetter(checked.submission.model, str(tiny), "tiny")
+    found = verify(checked, spec, vetter, tmp_path / "again", sample=None)
+    assert (found.candidates, found.agree, found.reproduced) == (5, 5, True)
+    assert not found.sampled
