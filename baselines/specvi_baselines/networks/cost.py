@@ -1,11 +1,9 @@
 """What the networks cost: spectra a second and memory, asked and trained, each measured in a process of its own."""
 
-import multiprocessing
 import resource
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +15,7 @@ from specvi_baselines.networks.inference import BATCH, probabilities
 from specvi_baselines.networks.settings import Grid, load_settings
 from specvi_baselines.networks.tensors import stack
 from specvi_benchmark.spectrum import Spectrum, clean_spectrum
+from specvi_benchmark.splits.workers import workers
 
 TASKS = 5
 AIM = {"carbonnet-style": 500}
@@ -56,12 +55,15 @@ class NetworkCost:
 
 def measure(names: Sequence[str], setting: str, rounds: int, spectra: int, threads: int) -> list[NetworkCost]:
     """Measure each network in a new process."""
-    found = []
-    context = multiprocessing.get_context("spawn")
+    found: list[NetworkCost] = []
     for name in names:
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
-            found.append(pool.submit(measure_here, name, setting, rounds, spectra, threads).result())
+        with workers(2) as pool:  # two: with one, the call would stay in this process
+            found += pool.map(_measure, [(name, setting, rounds, spectra, threads)])
     return found
+
+
+def _measure(asked: tuple[str, str, int, int, int]) -> NetworkCost:
+    return measure_here(*asked)
 
 
 def measure_here(name: str, setting: str, rounds: int, spectra: int, threads: int) -> NetworkCost:

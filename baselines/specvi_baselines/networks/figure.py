@@ -58,7 +58,7 @@ def _flux(axes: Axes, found: Saliency, colour: np.ndarray) -> None:
     low, high = np.nanpercentile(flux, [0.2, 99.8])
     axes.set(
         xlim=(found.wavelength_AA[0], found.wavelength_AA[-1]),
-        ylim=(low - 0.1 * (high - low), high + 0.25 * (high - low)),
+        ylim=(low - 0.1 * (high - low), high + 0.5 * (high - low)),
         ylabel="flux / median (red: for YES, blue: against)",
     )
 
@@ -75,5 +75,5 @@ def _markers(axes: Axes, question: Question) -> None:
     for line in lines_between(shown[0] / (1 + redshift), shown[1] / (1 + redshift)):
         if line.name in named:
             at = line.vacuum_AA * (1 + redshift)
-            axes.axvline(at, ymin=0.86, ymax=0.9, color="0.2", linewidth=0.8)
-            axes.text(at, 0.91, line.name, transform=axes.get_xaxis_transform(), rotation=90, fontsize=6.5, ha="center", va="bottom", clip_on=True)  # fmt: skip
+            axes.axvline(at, ymin=0.78, ymax=0.82, color="0.2", linewidth=0.8)
+            axes.text(at, 0.83, line.name, transform=axes.get_xaxis_transform(), rotation=90, fontsize=6.5, ha="center", va="bottom", clip_on=True)  # fmt: skip
