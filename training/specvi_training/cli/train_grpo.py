@@ -20,12 +20,13 @@ def grpo(
     ] = None,
 ) -> None:
     """Train a model by the reward for its answers. Type the command again after a kill: it goes on."""
-    from specvi_training.cli.progress import on_lines
+    from specvi_training.cli.progress import on_lines, without_bars
     from specvi_training.config import load_config, read_overrides
     from specvi_training.grpo.config import GrpoConfig
     from specvi_training.grpo.journal import FOLDER
     from specvi_training.grpo.train import train
 
+    without_bars()
     chosen = load_config(config, GrpoConfig, read_overrides(setting or []))
     record = train(chosen, out, on_lines)
     outcome = dict(record.outcome or {})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from datasets import Dataset
+from transformers import PrinterCallback
 from trl import GRPOConfig
 
 from specvi_agents.models.local.model import LocalModel
@@ -120,6 +121,7 @@ def make_trainer(
         peft_config=lora_config(config.model.lora),
         callbacks=callbacks(config, folder, report),
     )
+    trainer.remove_callback(PrinterCallback)  # the log tells it better
     trainer.scorer = scorer
     return trainer
 
