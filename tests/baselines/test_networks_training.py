@@ -199,6 +199,28 @@ def test_foreign_folders_are_told_apart(split_folder, tmp_path):
         load_vetter(f"carbonnet-style:{folder}")
 
 
+@pytest.mark.parametrize("name", ["carbonnet-style", "specformer"])
+def test_neither_test_nor_cal_shapes_the_weights_and_test_shapes_nothing(name, make_planted, tmp_path):
+    """The same training with other test spectra, and then with other labels in cal as well."""
+    split, other = make_planted(20), make_planted(20, seed=9)
+
+    def swapped(*parts):
+        kept = tuple(c for c in split.candidates if c.part not in parts)
+        return replace(split, candidates=(*kept, *(c for c in other.candidates if c.part in parts)))
+
+    written = []
+    for number, made in enumerate((split, swapped("test"), swapped("test", "cal"))):
+        write_split(made, tmp_path / f"split{number}")
+        folder = tmp_path / f"model{number}"
+        fit(name, str(tmp_path / f"split{number}"), folder, options={"setting": "test"})
+        written.append(
+            [(folder / one).read_bytes() for one in (WEIGHTS_FILE, MODEL_FILE, "calibration.json")]
+        )
+    assert written[0] == written[1]
+    assert written[0][:2] == written[2][:2]
+    assert written[0][2] != written[2][2]
+
+
 def test_a_folder_that_was_tampered_with_is_refused_and_no_pickle_is_read(split_folder, tmp_path):
     folder = tmp_path / "model"
     fit("carbonnet-style", split_folder, folder, options={"setting": "test"})
