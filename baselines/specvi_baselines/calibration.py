@@ -2,10 +2,12 @@
 
 A learner weighs both classes alike, so its raw P(YES) belongs to equal shares. Platt's sigmoid mends it at the
 share of members of the part it is calibrated on (`cal` has that of the survey of candidates, `test` too); from
-there it is shifted to any other share.
+there it is shifted to any other share. A sigmoid never falls: where a system ranks the members of that part *below*
+the others, the likeliest sigmoid that does not turn its answers round is level, and P(YES) is the share of members.
 """
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -33,8 +35,13 @@ class TaskCalibration(StrictModel):
 
     YES: int = Field(gt=0)
     NO: int = Field(gt=0)
-    slope: float
+    slope: float = Field(ge=0)
     intercept: float
+
+    @property
+    def is_level(self) -> bool:
+        """Return whether P(YES) is the same for every spectrum: the raw one did not rank members above others."""
+        return self.slope == 0
 
     @property
     def share(self) -> float:
@@ -55,6 +62,16 @@ class Calibration(StrictModel):
         known = self.tasks[task]
         found = Platt(known.slope, known.intercept)(p)
         return found if prevalence is None else shift_prior(found, known.share, prevalence)
+
+    def words(self, task: str, prevalence: float | None) -> str:
+        """Return what a verdict says about where its P(YES) comes from."""
+        share = prevalence or self.tasks[task].share
+        level = (
+            ", where it ranked members no higher than others: it tells nothing"
+            if self.tasks[task].is_level
+            else ""
+        )
+        return f"where {100 * share:.2g} % are members (calibrated on {self.part}{level})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +123,38 @@ def calibrate(held: Split, part: CalibrationPart, raw: Mapping[str, FloatArray],
                 fix="a split whose parts hold both, for every task that is learnt",
             )
         slope, intercept = fit_platt(positive, p[seen])
+        if slope <= 0:
+            slope, intercept = 0.0, float(np.log(yes / no))
+            sys.stderr.write(
+                f"Task {task}: of {yes} YES and {no} NO in {part}, YES do not have the higher P(YES). It knows nothing "
+                f"there that could be mended: every P(YES) becomes the share of members.\n"
+            )
         tasks[task] = TaskCalibration(YES=yes, NO=no, slope=slope, intercept=intercept)
     found = Calibration(schema_version=1, part=part, fingerprint=held.fingerprint, tasks=tasks)
     write_json(out / CALIBRATION_FILE, found.model_dump(mode="json"))
 
 
-def read_calibration(folder: Path) -> Calibration:
-    """Read the ``calibration.json`` of a model folder."""
+def read_calibration(folder: Path, tasks: Collection[str]) -> Calibration:
+    """Read the ``calibration.json`` of a folder whose model knows these tasks.
+
+    Raises
+    ------
+    UserError
+        No such file, not a calibration, or one of other tasks.
+    """
     path = folder / CALIBRATION_FILE
     content = parse_json(read_text(path), path)
     refuse_newer(content, 1, path)
-    return validate(Calibration, content, path)
+    found = validate(Calibration, content, path)
+    if set(found.tasks) != set(tasks):
+        raise UserError(
+            "the calibration is not that of the model",
+            where=path,
+            expected=", ".join(tasks),
+            got=", ".join(found.tasks),
+            fix="train again",
+        )
+    return found
 
 
 def read_reporting(name: str, options: Mapping[str, str]) -> Reporting:

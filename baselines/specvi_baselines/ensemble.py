@@ -8,6 +8,7 @@ from typing import Any
 from specvi_baselines.calibration import answer
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.fitting import FIT_FILE, Trained, load_system, read_fit_record
+from specvi_benchmark.splits.families import SELECTOR_FAMILY
 from specvi_benchmark.traces import Trace, Turn, said
 from specvi_benchmark.vetting import Outcome, Question, Verdict, answered
 
@@ -21,7 +22,9 @@ class Ensemble:
     @property
     def config(self) -> Mapping[str, Any]:
         """Return what changes a verdict: every member with its training."""
-        return {"members": [{"vetter": member.record.vetter, **member.config} for member in self.members]}
+        members = [{"vetter": member.record.vetter, **member.config} for member in self.members]
+        marked = next((one for one in members if one.get(SELECTOR_FAMILY) is True), {})
+        return {"members": members, SELECTOR_FAMILY: bool(marked), "family": marked.get("family")}
 
     def vet(self, questions: Sequence[Question]) -> Iterator[Verdict]:
         """Yield a verdict for each question, in order; one that a member could not answer is not averaged."""
@@ -56,10 +59,18 @@ def create(argument: str | None, options: Mapping[str, str]) -> Ensemble:
     Raises
     ------
     UserError
-        Fewer than two folders, one twice, or a folder that is no trained system.
+        Fewer than two folders, one twice, a folder that is no trained system, or raw probabilities, whose mean
+        would answer for equal shares.
     """
-    folders = [Path(one).expanduser() for one in (argument or "").split(",") if one.strip()]
-    if len(folders) < 2 or len(set(folders)) < len(folders):
+    if "probability" in options:
+        raise UserError(
+            "an ensemble averages mended P(YES) only",
+            where="--option probability",
+            got=options["probability"],
+            fix="leave the option out",
+        )
+    folders = [Path(one.strip()).expanduser() for one in (argument or "").split(",") if one.strip()]
+    if len(folders) < 2 or len({folder.resolve() for folder in folders}) < len(folders):
         raise UserError(
             "an ensemble needs two folders or more, each once",
             where="vetter ensemble",

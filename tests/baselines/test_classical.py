@@ -153,7 +153,7 @@ def test_probability_is_calibrated_and_moved_to_the_declared_prevalence(trained,
         return np.array([v.p_yes for v in load_system(f"{name}:{folder}", options).vet(question)])
 
     raw, mended, rare = told(probability="raw"), told(), told(prevalence="0.01")
-    kept = calibration.read_calibration(folder).tasks["cv"]
+    kept = calibration.read_calibration(folder, ["cv"]).tasks["cv"]
     assert (kept.YES, kept.NO) == (10, 50)
     clipped = np.clip(raw, 1e-6, 1 - 1e-6)
     np.testing.assert_allclose(
@@ -170,8 +170,41 @@ def test_without_cal_it_is_calibrated_on_dev(tmp_path):
     two = make(parts={"train": (40, 40), "dev": (15, 15)})
     write_split(two, tmp_path / "split")
     fit("logistic", str(tmp_path / "split"), tmp_path / "m")
-    found = calibration.read_calibration(tmp_path / "m")
+    found = calibration.read_calibration(tmp_path / "m", ["cv"])
     assert (found.part, found.tasks["cv"].share) == ("dev", 0.5)
+
+
+def test_a_sigmoid_never_turns_answers_round(split, tmp_path, capsys):
+    """Where cal ranks members below the others, P(YES) is their share, and that is said; nothing is inverted."""
+    cal = split.select(part="cal")
+    truth = np.array([candidate.truth == "YES" for candidate in cal.candidates])
+    p = np.where(truth, 0.3, 0.6) + np.linspace(0, 0.1, len(truth))
+    for raw, level in ((p, True), (1 - p, False)):
+        calibration.calibrate(cal, "cal", {"cv": raw}, tmp_path)
+        found = calibration.read_calibration(tmp_path, ["cv"])
+        mended = found.mended("cv", np.array([0.1, 0.5, 0.9]), None)
+        assert (np.diff(mended) >= 0).all()
+        assert found.tasks["cv"].is_level == level
+        assert ("do not have the higher P(YES)" in capsys.readouterr().err) == level
+        assert ("it tells nothing" in found.words("cv", None)) == level
+        if level:
+            assert mended == pytest.approx([10 / 60] * 3)
+            assert found.mended("cv", np.array([0.9]), 0.002) == pytest.approx([0.002])
+        else:
+            assert mended[2] - mended[0] > 0.98
+
+
+def test_an_ensemble_bears_the_mark_of_a_member(tmp_path):
+    write_split(make(), tmp_path / "split")
+    for name in NAMES:
+        fit(name, str(tmp_path / "split"), tmp_path / name)
+    both = f"ensemble:{tmp_path / 'lightgbm'},{tmp_path / 'logistic'}"
+    config = load_system(both).config
+    assert (config["family"], config["selector_family"]) == ("lightgbm", True)
+    with pytest.raises(UserError, match="mended P"):
+        load_system(both, {"probability": "raw"})
+    with pytest.raises(UserError, match="each once"):
+        load_system(f"ensemble:{tmp_path / 'logistic'},{tmp_path / 'split' / '..' / 'logistic'}")
 
 
 @pytest.mark.parametrize(("family", "marked"), [("lightgbm", True), ("random-forest", False)])

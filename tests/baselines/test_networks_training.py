@@ -1,6 +1,7 @@
 """Training: it learns, it is exact after a kill, and it refuses what can't be learnt."""
 
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -72,6 +73,34 @@ def test_training_that_was_killed_goes_on_to_the_same_weights(name, split_folder
     assert sorted(path.name for path in broken.iterdir()) == [
         "calibration.json", "fit.json", "model.json", "model.safetensors",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["carbonnet-style", "specformer"])
+@pytest.mark.parametrize("last_step", ["write_model", "calibrate", "write_json"])
+def test_what_was_trained_is_not_trained_again(name, last_step, split_folder, tmp_path, monkeypatch):
+    """Killed after training, in any of the steps that follow: the same command does only what is missing."""
+    out, place = tmp_path / "model", tmp_path / "whole"
+    where = {
+        "write_model": "specvi_baselines.networks.fitting.write_model",
+        "calibrate": "specvi_baselines.calibration.calibrate",
+        "write_json": "specvi_benchmark.runs.fitting.write_json",
+    }[last_step]
+
+    def die(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(where, die)
+        with pytest.raises(KeyboardInterrupt):
+            fit(name, split_folder, out, options={"setting": "test"}, seed=3)
+    assert not out.exists()
+    with monkeypatch.context() as patched:
+        patched.setattr("specvi_baselines.networks.training._one_epoch", die)
+        fit(name, split_folder, out, options={"setting": "test"}, seed=3)
+    assert not list(out.glob("*.pt"))
+    fit(name, split_folder, place, options={"setting": "test"}, seed=3)
+    for file in (WEIGHTS_FILE, MODEL_FILE, "calibration.json"):
+        assert (out / file).read_bytes() == (place / file).read_bytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -168,6 +197,83 @@ def test_foreign_folders_are_told_apart(split_folder, tmp_path):
     (folder / WEIGHTS_FILE).write_bytes(content)
     with pytest.raises(UserError, match="not the ones that were written"):
         load_vetter(f"carbonnet-style:{folder}")
+
+
+@pytest.mark.parametrize("name", ["carbonnet-style", "specformer"])
+def test_neither_test_nor_cal_shapes_the_weights_and_test_shapes_nothing(name, make_planted, tmp_path):
+    """The same training with other test spectra, and then with other labels in cal as well."""
+    split, other = make_planted(20), make_planted(20, seed=9)
+
+    def swapped(*parts):
+        kept = tuple(c for c in split.candidates if c.part not in parts)
+        return replace(split, candidates=(*kept, *(c for c in other.candidates if c.part in parts)))
+
+    written = []
+    for number, made in enumerate((split, swapped("test"), swapped("test", "cal"))):
+        write_split(made, tmp_path / f"split{number}")
+        folder = tmp_path / f"model{number}"
+        fit(name, str(tmp_path / f"split{number}"), folder, options={"setting": "test"})
+        written.append(
+            [(folder / one).read_bytes() for one in (WEIGHTS_FILE, MODEL_FILE, "calibration.json")]
+        )
+    assert written[0] == written[1]
+    assert written[0][:2] == written[2][:2]
+    assert written[0][2] != written[2][2]
+
+
+def test_a_folder_that_was_tampered_with_is_refused_and_no_pickle_is_read(split_folder, tmp_path):
+    folder = tmp_path / "model"
+    fit("carbonnet-style", split_folder, folder, options={"setting": "test"})
+    spec, record = f"carbonnet-style:{folder}", json.loads((folder / MODEL_FILE).read_text())
+    for name in ("model.pt", "pytorch_model.bin", "checkpoint-training.pt"):
+        (folder / name).write_bytes(harmful(tmp_path / "ran"))
+    load_vetter(spec)
+    assert not (tmp_path / "ran").exists()
+    (folder / WEIGHTS_FILE).write_bytes(harmful(tmp_path / "ran"))  # named in the description, even
+    lying = record | {"weights_sha256": sha256_file(folder / WEIGHTS_FILE)}
+    (folder / MODEL_FILE).write_text(json.dumps(lying))
+    with pytest.raises(UserError, match="don't fit the description"):
+        load_vetter(spec)
+    assert not (tmp_path / "ran").exists()
+    for changed in ({"widths": 3}, {"hidden": "wide"}):
+        settings = record["settings"] | {"network": record["settings"]["network"] | changed}
+        (folder / MODEL_FILE).write_text(json.dumps(lying | {"settings": settings}))
+        with pytest.raises(UserError, match="don't fit the description"):
+            load_vetter(spec)
+    kept = json.loads((folder / "calibration.json").read_text())
+    for content, words in (
+        (kept | {"tasks": {"cv": kept["tasks"]["cv"]}}, "not that of the model"),
+        (kept | {"tasks": kept["tasks"] | {"cv": kept["tasks"]["cv"] | {"slope": -1.0}}}, "slope"),
+        (None, "calibration.json"),
+    ):
+        (folder / "calibration.json").unlink()
+        if content is not None:
+            (folder / "calibration.json").write_text(json.dumps(content))
+        (folder / MODEL_FILE).write_text(json.dumps(record))
+        with pytest.raises(UserError, match=words):
+            load_vetter(spec)
+
+
+def harmful(trace) -> bytes:
+    class Harmful:
+        def __reduce__(self):
+            return (open, (str(trace), "w"))
+
+    return pickle.dumps(Harmful())
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "cal"])
+def test_a_task_that_a_part_lacks_is_told_before_anything_is_trained(
+    part, make_planted, tmp_path, monkeypatch
+):
+    split = make_planted(20, tasks=("cv", "cs"))
+    kept = tuple(c for c in split.candidates if c.part != part or c.task.key == "cv")
+    write_split(replace(split, candidates=kept), tmp_path / "split")
+    monkeypatch.setattr("specvi_baselines.networks.training._one_epoch", None)
+    with pytest.raises(UserError, match=r"not in the train part|one class") as told:
+        fit("carbonnet-style", str(tmp_path / "split"), tmp_path / "model", options={"setting": "test"})
+    assert "cs" in str(told.value)
+    assert not list(tmp_path.glob(".model.*.tmp"))
 
 
 @pytest.mark.parametrize("name", NAMES)

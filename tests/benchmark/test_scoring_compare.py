@@ -287,6 +287,19 @@ def test_undefined_and_incomplete_systems_are_shown_without_a_rank():
     assert found.pairs == ()
 
 
+def test_errors_on_another_track_do_not_unrank_a_system():
+    groups = (Group("main", "cv"), Group("cross-task", "o"))
+    positive, group = np.tile([True, False], 20), np.repeat([0, 1], 20)
+    learnt = [0, 1] * 10 + [CALLS.index("error")] * 20
+    systems = {
+        name: rows_of(calls, positive, group, None, groups)
+        for name, calls in (("a", learnt), ("b", [0] * 40))
+    }
+    main, other = (compare(systems, track=track, resamples=50) for track in ("main", "cross-task"))
+    assert [row.system for row in main.systems] == ["a", "b"]
+    assert [row.system for row in other.left_out] == ["a"]
+
+
 def test_systems_on_other_candidates_are_refused():
     a = rows_of([0, 1], [True, False])
     b = rows_of([0, 1], [True, True])

@@ -181,10 +181,7 @@ class Classical:
         raw = special.expit(self.models[task].margin(row))
         mended = float(self.calibration.mended(task, raw, self.reporting.prevalence)[0])
         told = calibration.answer(mended)
-        share = self.reporting.prevalence or self.calibration.tasks[task].share
-        probability = (
-            f"{mended:.3f} where {100 * share:.2g} % are members (calibrated on {self.calibration.part})"
-        )
+        probability = f"{mended:.3f} {self.calibration.words(task, self.reporting.prevalence)}"
         learnt = f"{raw[0]:.3f} as learnt at equal shares"
         moved = f"they move the log-odds at equal shares from {signed(base[0])} to {signed(base[0] + parts[0].sum())}"
         # Measured values are no claims that a feature is there, so they stand in a turn of their own.
@@ -214,15 +211,7 @@ def _create(learner: Learner, argument: str | None, options: Mapping[str, str]) 
         return Untrained(learner, reporting)
     folder = Path(argument)
     record = read_model(folder, learner.name)
-    mended = calibration.read_calibration(folder)
-    if set(mended.tasks) != set(record.tasks):
-        raise UserError(
-            "the calibration is not that of the model",
-            where=folder / calibration.CALIBRATION_FILE,
-            expected=", ".join(record.tasks),
-            got=", ".join(mended.tasks),
-            fix="train again",
-        )
+    mended = calibration.read_calibration(folder, record.tasks)
     models = {task: learner.load(folder / described.file) for task, described in record.tasks.items()}
     return Classical(learner, record, models, mended, reporting)
 

@@ -14,7 +14,7 @@ from torch import nn
 from specvi_baselines import calibration
 from specvi_baselines.networks.augment import Augmenter
 from specvi_baselines.networks.build import build
-from specvi_baselines.networks.folder import Learnt, Metrics, read_model, read_record, write_model
+from specvi_baselines.networks.folder import MODEL_FILE, Learnt, Metrics, read_model, read_record, write_model
 from specvi_baselines.networks.inference import probabilities
 from specvi_baselines.networks.objectives import Labelled, labelled
 from specvi_baselines.networks.options import Options
@@ -42,11 +42,19 @@ class Untrained:
     def fit(self, train: Split, dev: Split, out: Path, seed: int) -> None:
         """Train on the train part until dev gets no better; go on from a checkpoint that lies in ``out``.
 
+        A network that lies there whole is left as it is: what comes after training was killed.
+
         Raises
         ------
         UserError
             A task has one class only, in train or in dev.
         """
+        if not (out / MODEL_FILE).exists():
+            self._train(train, dev, out, seed)
+        for checkpoint in out.glob("checkpoint-*.pt"):
+            checkpoint.unlink()
+
+    def _train(self, train: Split, dev: Split, out: Path, seed: int) -> None:
         settings, tasks = self.options.settings, train.tasks
         learnt = labelled(
             train, tasks, settings.grid, where="train", label_smoothing=settings.training.label_smoothing
@@ -81,8 +89,6 @@ class Untrained:
             ),
             **about,
         )
-        for checkpoint in out.glob("checkpoint-*.pt"):
-            checkpoint.unlink()
 
     def calibrate(self, held: Split, part: CalibrationPart, out: Path) -> None:
         """Fit each task's sigmoid on a part that was not trained on."""

@@ -148,10 +148,10 @@ def read_model(folder: Path, record: ModelRecord) -> nn.Module:
             expected=f"SHA-256 {record.weights_sha256[:12]}…",
             fix="copy the whole folder again, or train again",
         )
-    network = build(record.network, record.settings, len(record.tasks), record.references)
     try:
+        network = build(record.network, record.settings, len(record.tasks), record.references)
         network.load_state_dict(load_file(path))
-    except (SafetensorError, RuntimeError) as error:
+    except (SafetensorError, RuntimeError, TypeError, ValueError) as error:
         raise UserError(
             "the weights don't fit the description beside them", where=path, got=str(error).splitlines()[0]
         ) from None

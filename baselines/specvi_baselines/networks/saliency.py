@@ -19,7 +19,8 @@ from specvi_benchmark.spectrum import BoolArray, FloatArray
 from specvi_benchmark.vetting import Question
 
 STEPS = 64
-"""Points of the integral; the sum of the attribution then meets the change of the logit to about a percent."""
+"""Points of the integral; the sum of the attribution then meets the change of the logit to a percent as a rule, to a
+tenth at worst. Four times as many change the shares by less than 0.001."""
 
 Range = tuple[float, float]
 

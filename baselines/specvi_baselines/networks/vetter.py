@@ -57,11 +57,9 @@ class Network:
             return Verdict(question.id, task, Outcome.ABSTAINED, traces=(said(words),))
         mended = float(self.calibration.mended(task, raw, self.reporting.prevalence)[0])
         told = calibration.answer(mended)
-        share = self.reporting.prevalence or self.calibration.tasks[task].share
-        words = (
-            f"{told}. P(YES) {mended:.3f} where {100 * share:.2g} % are members (calibrated on "
-            f"{self.calibration.part}), {raw[0]:.3f} as learnt at equal shares; YES from {calibration.THRESHOLD} on."
-        )
+        where = self.calibration.words(task, self.reporting.prevalence)
+        learnt = f"{raw[0]:.3f} as learnt at equal shares"
+        words = f"{told}. P(YES) {mended:.3f} {where}, {learnt}; YES from {calibration.THRESHOLD} on."
         reported = float(raw[0]) if self.reporting.probability == "raw" else mended
         return answered(question, told, p_yes=reported, traces=(said(words),))
 
@@ -95,7 +93,8 @@ def create(name: str, argument: str | None, options: Mapping[str, str]) -> Untra
             got=f"options {', '.join(f'{key}={value}' for key, value in options.items())}",
             fix="leave out the options of training",
         )
-    return Network(record, read_model(folder, record), calibration.read_calibration(folder), asked.reporting)
+    mended = calibration.read_calibration(folder, record.tasks)
+    return Network(record, read_model(folder, record), mended, asked.reporting)
 
 
 def carbonnet(argument: str | None, options: Mapping[str, str]) -> Untrained | Network:

@@ -126,6 +126,8 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
     learnt, held, dev_from = training_parts(split, train)
     cal = split.select(part="cal")
     mended: tuple[Split, CalibrationPart] = (cal, "cal") if cal.candidates else (held, "dev")
+    if isinstance(system, Calibrated):
+        _refuse_uncalibratable(mended[0], mended[1], learnt.tasks)
     record = FitRecord(
         schema_version=SCHEMA_VERSION,
         vetter=name,
@@ -186,6 +188,20 @@ def read_fit_record(folder: Path) -> FitRecord:
     content = parse_json(read_text(path), path)
     refuse_newer(content, SCHEMA_VERSION, path)
     return validate(FitRecord, content, path)
+
+
+def _refuse_uncalibratable(held: Split, part: CalibrationPart, tasks: Sequence[str]) -> None:
+    """Refuse before training, which may take hours, what calibration would refuse after it."""
+    for task in tasks:
+        truths = {candidate.truth for candidate in held.candidates if candidate.task.key == task}
+        if len(truths) < 2:
+            raise UserError(
+                "P(YES) can't be calibrated on one class",
+                where=f"split {held.name}, {part}, task {task}",
+                expected="YES and NO",
+                got=f"only {truths.pop()}" if truths else "no candidates",
+                fix="a split whose parts hold both, for every task that is learnt",
+            )
 
 
 def _name_of(record: FitRecord) -> str:

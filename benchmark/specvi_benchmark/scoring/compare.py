@@ -342,7 +342,9 @@ def _discordance(together: Panel, draws: PairedDraws, metric: ComparedMetric) ->
 
 def _why_unranked(rows: Rows, metric: ComparedMetric) -> str | None:
     counts = ledgers(rows)
-    broken = [rows.groups[place] for place in np.flatnonzero(error_share(counts) > ERROR_LIMIT)]
+    # Only what is compared: errors in a track or task that was not learnt say nothing about the others.
+    share = error_share(counts)
+    broken = [rows.groups[place] for place in metric.places if share[place] > ERROR_LIMIT]
     if broken:
         return f"incomplete: too many errors in {', '.join('/'.join(group) for group in broken)}"
     f1 = metrics(tables(counts, Rule.RANKED)).f1[list(metric.places)]
