@@ -1,5 +1,7 @@
 """Hand-written inspections: one in which nothing is wrong, and many with a single defect each."""
 
+from pathlib import Path
+
 import pytest
 from trajectory_kit import FILE, GOOD, call, inspect, record, star
 
@@ -219,6 +221,14 @@ def test_leaks(text: str) -> None:
 )
 def test_words_that_leak_nothing(text: str) -> None:
     assert find_leak([text], ["spec-55859-F5902_sp01-001.fits", "star"]) is None
+
+
+@pytest.mark.parametrize("name", ["evidence_sentences.txt", "evidence_sentences_other.txt"])
+def test_no_sentence_on_spectra_is_taken_for_a_leak(name: str) -> None:
+    lines = (Path(__file__).parents[1] / "data" / name).read_text().splitlines()
+    sentences = [line for line in lines if line and not line.startswith("#")]
+    assert len(sentences) > 100
+    assert [line for line in sentences if find_leak([line], [])] == []
 
 
 def test_short_names_and_plain_words_of_names_are_not_looked_for() -> None:
