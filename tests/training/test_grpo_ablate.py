@@ -112,9 +112,7 @@ def test_jobs_run_in_order_once_and_go_on_after_a_failure(tmp_path: Path) -> Non
 
 def test_a_command_that_a_killed_ablation_left_at_work_is_waited_for(tmp_path: Path) -> None:
     trail = tmp_path / "trail"
-    slow = (
-        f"import time; t = open({str(trail)!r}, 'ab', buffering=0); t.write(b'<'); time.sleep(2); t.write(b'>')"
-    )
+    slow = f"import time; t = open({str(trail)!r}, 'ab', buffering=0); t.write(b'<'); time.sleep(2); t.write(b'>')"
     killed = (
         "import sys; from pathlib import Path; from specvi_training.ablate.jobs import Job, run_all; "
         f"run_all([Job('slow', (sys.executable, '-c', {slow!r}))], Path({str(tmp_path)!r}), "
