@@ -276,11 +276,11 @@ def _data_AA(subject: Subject) -> Window:
         return opening[0].window_AA
     if subject.question is None:
         raise NotChecked("no spectrum")
-    # Without views it was imported: the released tool divides out whatever redshift is given.
+    # Without views it was imported: the released tool divides out whatever redshift is given, ours none that no star has.
     question = subject.question
     redshift = question.redshift or 0.0
     low, high = question.spectrum.range_AA
-    return low / (1 + redshift), high / (1 + redshift)
+    return min(low, low / (1 + redshift)), max(high, high / (1 + redshift))
 
 
 def _sentences(subject: Subject) -> Iterator[str]:
