@@ -222,6 +222,29 @@ def test_a_killed_training_ends_as_early_and_with_the_best_weights(
 
 
 @pytest.mark.usefixtures("_drawing")
+def test_a_score_on_dev_takes_nothing_from_the_log_of_rewards(asked: Path, tmp_path: Path) -> None:
+    """Scores after each step, a line of the log after two: it has the mean of both rounds."""
+    dev = kit.write_asked(tmp_path / "dev-split", 3, "dev")
+    told = kit.small_config(
+        asked,
+        dev={"split": str(dev), "max_tokens": 4, "limit": 1},
+        kept={"every": 1, "log_every": 2},
+    )
+    lines: list[Any] = []
+    train(told, tmp_path / "out", lines.append)
+    rows = [
+        json.loads(row) for row in (tmp_path / "out" / "rollouts" / "groups.jsonl").read_text().splitlines()
+    ]
+    means = [line["reward"] for line in lines if "reward" in line]
+    assert not any("dev" in line for line in lines if "reward" in line)
+    for number, mean in enumerate(means):
+        both = [value for row in rows if row["step"] // 2 == number for value in row["reward"]]
+        assert len(both) == 8
+        assert mean == pytest.approx(sum(both) / 8)
+    assert len(means) == 2
+
+
+@pytest.mark.usefixtures("_drawing")
 def test_adapters_go_on_after_a_kill_to_the_same_bits(asked: Path, tmp_path: Path) -> None:
     told = kit.small_config(
         asked,
@@ -260,6 +283,14 @@ def test_what_can_t_be_is_refused_before_anything_is_loaded(
 ) -> None:
     with pytest.raises(UserError, match=said):
         train(kit.small_config(asked, **parts), tmp_path / "out")
+
+
+def test_vllm_that_is_not_there_is_told_of(
+    asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specvi_training.grpo.train.is_vllm_available", lambda: False)
+    with pytest.raises(UserError, match="vLLM is not installed"):
+        train(kit.small_config(asked, rollouts={"vllm": {"mode": "colocate"}}), tmp_path / "out")
 
 
 @pytest.mark.parametrize("part", ["questions", "dev"])

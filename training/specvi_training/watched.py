@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transformers import TrainerCallback
+from transformers import Trainer, TrainerCallback
 
 from specvi_training.card import write_card
 from specvi_training.config import Recipe
@@ -150,7 +150,7 @@ class WatchedTrainer:
         assert self.scorer is not None
         found = self.scorer.score(self.accelerator.unwrap_model(self.model))
         named = {f"eval_{name}": value for name, value in found.items()}
-        self.log(named)
+        Trainer.log(self, named)  # TRL's would add, and forget, its means since the last line
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, named)
         return named
 
