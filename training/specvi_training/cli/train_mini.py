@@ -1,5 +1,6 @@
 """Run the whole recipe in miniature on two CPU cores: trajectories, SFT, GRPO, the ablation and its table."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -25,4 +26,5 @@ def mini(
     found = ablate(chosen, out, typer.echo)
     typer.echo(f"\n{markdown(found)}\n{chosen.note}")
     typer.echo(f"Wrote {out / TABLE_FILE}")
-    typer.echo(f"Next: specvi trace {out}/trainings/tool/seed-0/sft-rl/rollouts")
+    rollouts = out / "trainings" / "tool" / f"seed-{chosen.seeds[0]}" / "sft-rl" / "rollouts"
+    typer.echo(f"Next: specvi trace {shlex.quote(str(rollouts))}")
