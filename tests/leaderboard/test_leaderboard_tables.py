@@ -9,6 +9,7 @@ import pytest
 
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.hub.results_card import shielded as md
 from specvi_benchmark.splits.io import write_split
 from specvi_leaderboard.gather import gather
 from specvi_leaderboard.reported import reported
@@ -17,7 +18,6 @@ from specvi_leaderboard.tables.grid import Grid, Number, Section
 from specvi_leaderboard.tables.latex import PREAMBLE, latex
 from specvi_leaderboard.tables.latex import escaped as tex
 from specvi_leaderboard.tables.layouts import grids
-from specvi_leaderboard.tables.markdown import escaped as md
 from specvi_leaderboard.tables.markdown import markdown
 
 HOSTILE = r"\input{/etc/passwd} $x$ & 50 % #1 _a_ ~ ^ {b} <script> | `c` “é” 李 " + "\x07"
@@ -85,6 +85,7 @@ def test_no_text_becomes_markup_in_markdown():
     )
     assert md("# head") == r"\# head"
     assert md("a\n\nb") == "a b"
+    assert md("WWW.evil.org") == r"WWW\.evil.org"
     rows = markdown(hostile_grid()).splitlines()
     assert all(row.replace(r"\|", "").count("|") == 3 for row in rows if row.startswith("|"))
 
