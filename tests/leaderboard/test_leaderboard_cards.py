@@ -136,6 +136,15 @@ def test_a_push_uploads_that_folder_as_a_space_in_one_commit(make_run, tmp_path,
     assert "hf_secret" not in said + err
 
 
+@pytest.mark.parametrize("wrong", [["--repo", "a b/../c"], ["--repo", "a/b", "--dataset", "x: y"]])
+def test_a_dry_run_refuses_what_is_no_repository(make_run, tmp_path, capsys, wrong):
+    out = tmp_path / "space"
+    code, _, err = call(capsys, "leaderboard", "push", tmp_path, *wrong, "--dry-run", "--out", out)
+    assert code == 2
+    assert "not a repository's name" in err
+    assert not out.exists()
+
+
 def test_what_is_no_site_is_not_pushed(tmp_path, capsys):
     (tmp_path / "x").mkdir()
     arguments = ["leaderboard", "push", tmp_path / "x", "--repo", "a/b", "--dry-run", "--out", tmp_path / "y"]

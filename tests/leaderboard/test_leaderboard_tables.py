@@ -43,6 +43,7 @@ def hostile_grid():
         text_columns=frozenset({0}),
         sections=(Section(HOSTILE, ((HOSTILE, Number(0.5, 0.4, 0.6, mark="‡", strong=True)),)),),
         marks={"‡": HOSTILE},
+        facts={"split": HOSTILE},
     )
 
 
@@ -104,6 +105,9 @@ def test_csv_has_every_digit_and_every_interval(board):
     assert (float(rows["reader"]["cv_f1_low"]), float(rows["reader"]["cv_f1_high"])) == (f1.low, f1.high)
     assert rows["broken"]["rank"] == "–"
     assert rows["reader"]["rank"] == "1–2"
+    assert {(row["simulated"], row["track"], row["fingerprint"]) for row in rows.values()} == {
+        ("True", "main", board.split.fingerprint)
+    }
 
 
 def test_a_caption_says_what_a_reader_must_know(board):
@@ -173,6 +177,11 @@ def test_published_figures_stand_below_and_marked(board):
     assert rows["Spec-o3-7B †"][2].mark == ""
     assert "‡" in grid.marks
     assert "confidence sets" in grid.caption
+    lines = {row["system"]: row for row in csv.DictReader(io.StringIO(csv_text(grid)))}
+    assert float(lines["reader"]["cv_accuracy"]) == 65 / 72
+    assert float(lines["Spec-o3-7B †"]["cv_accuracy"]) == pytest.approx(0.931)  # a share, as in the row above
+    assert lines["Spec-o3-3B †"]["cv_f1_mark"] == "‡"
+    assert lines["reader"]["cv_f1_mark"] == ""
 
 
 def call(capsys, *arguments):
@@ -194,6 +203,11 @@ def test_the_command_prints_or_writes(make_run, tmp_path, capsys):
     code, _, err = call(capsys, "leaderboard", "tables", run, "--rows-only")
     assert code == 2
     assert "rows alone are for LaTeX" in err
+    arguments = ["--layout", "paper", "--format", "latex", "--rows-only", "--system", "reader"]
+    code, out, _ = call(capsys, "leaderboard", "tables", run, *arguments)
+    assert code == 0
+    (line,) = out.split("\n\n")[0].splitlines()  # its row and nothing else, to drop in
+    assert line.startswith("reader & 90.3 & 72.0 &")
 
 
 def test_a_table_is_never_of_two_splits(make_run, make_split, tmp_path, capsys):
