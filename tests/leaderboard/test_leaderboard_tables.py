@@ -4,6 +4,7 @@ import csv
 import io
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -74,7 +75,10 @@ def test_tables_compile_and_fit_the_page(board, tmp_path):
 
 
 def test_no_text_is_obeyed_by_latex(tmp_path):
-    compiled([latex(hostile_grid())], tmp_path)
+    rows = tuple((name, Number(0.5)) for name in ("first", "[ab] brackets", "* star"))  # after a line break
+    compiled(
+        [latex(hostile_grid()), latex(replace(hostile_grid(), sections=(Section(None, rows),)))], tmp_path
+    )
     assert r"\input" not in tex(HOSTILE)
     assert tex("é ü – †") == r"é ü -- \textsuperscript{\dag}"
     assert tex("李") == "?"
