@@ -76,7 +76,6 @@ def _subject(board: Board, system: System) -> CardSubject:
         name=system.name,
         kind=about.kind,
         licence=about.licence,
-        base_model=about.model.hub_id if about.model else None,
         status=f"{about.status}: {about.how}",
         date=about.date,
         notes=about.notes,

@@ -9,16 +9,16 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import StrictModel, refuse_newer
+from specvi_benchmark.files import StrictModel
 from specvi_benchmark.runs.record import SplitReference
 from specvi_benchmark.splits.named import NAMED
 from specvi_leaderboard.always import added, reasons
 from specvi_leaderboard.board import Board, build_board
 from specvi_leaderboard.entry import ALWAYS_SHOWN, RESCORED, About, Entry, System
 from specvi_leaderboard.published import Withdrawn
-from specvi_leaderboard.reported import reported_names
+from specvi_leaderboard.reported import reported_id, reported_names
 from specvi_leaderboard.scored import SplitPlace, kept_score, score_all
-from specvi_leaderboard.submissions.folder import SubmittedFiles
+from specvi_leaderboard.submissions.folder import SubmittedFiles, read_folder
 from specvi_leaderboard.submissions.plain_yaml import parse_plain_yaml
 from specvi_leaderboard.submissions.schema import Submission, Version, check
 from specvi_leaderboard.submissions.text import Day, Digest, Line, SystemId, Words
@@ -94,19 +94,29 @@ def read_board_file(folder: Path) -> BoardFile:
         raise UserError(
             "not a leaderboard's folder", where=path, got=error.strerror, fix="docs/maintain.md shows one"
         ) from None
-    refuse_newer(content, 1, path)
     board = check(BoardFile, content, path)
     places = (place if place in NAMED else str((folder / place).resolve()) for place in board.splits)
     return board.model_copy(update={"splits": tuple(places)})
 
 
-def known_names(folder: Path) -> dict[str, str]:
-    """Return name → id of every system that a new one must not be taken for."""
+def known_names(folder: Path) -> dict[str, str | None]:
+    """Return name → id of every system that a new one must not be taken for; None where it is no submission."""
     names = taken_names()
     for path in _folders(folder):
         submission, files = read_submission(path)
         names[submission.name] = files.id
     return names
+
+
+def refuse_replacing(sent: Path, folder: Path) -> None:
+    """Raise if what was sent would take the place of another submission of that id: what was published stays."""
+    there = folder / SUBMISSIONS / sent.absolute().name
+    if there.is_dir() and read_folder(there) != read_folder(sent):
+        raise UserError(
+            "a submission of this id is already there, and it is another one",
+            where=sent,
+            fix="send it under an id of its own; the maintainers can name it as the successor",
+        )
 
 
 def read_collection(folder: Path, date: str | None = None) -> Collection:
@@ -142,9 +152,10 @@ def read_collection(folder: Path, date: str | None = None) -> Collection:
     return Collection(board.title, tuple(boards), tuple(entries), tuple(withdrawn))
 
 
-def taken_names() -> dict[str, str]:
-    """Return name → id of the systems that every leaderboard has: those always shown, and those reported."""
-    return {name: name for name in ALWAYS_SHOWN} | {name: f"reported {name}" for name in reported_names()}
+def taken_names() -> dict[str, str | None]:
+    """Return names and ids of the systems that every leaderboard has: those always shown, and those reported."""
+    reported = [text for name in reported_names() for text in (name, reported_id(name))]
+    return dict.fromkeys([*ALWAYS_SHOWN, *reported])
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -161,6 +172,18 @@ def _refuse_strange_decisions(board: BoardFile, ids: set[str], folder: Path) -> 
             expected=f"ids of folders in {SUBMISSIONS}",
             got=strange[0],
         )
+    for start, decision in board.decisions.items():
+        seen, newest = {start}, decision.superseded_by
+        while newest and newest not in seen:
+            seen.add(newest)
+            newest = board.decisions.get(newest, Decision()).superseded_by
+        if newest:
+            raise UserError(
+                "submissions that supersede each other in a circle",
+                where=folder / BOARD_FILE,
+                got=f"{start}, by way of {newest}",
+                fix="let the newest stand without superseded_by",
+            )
 
 
 def _found(

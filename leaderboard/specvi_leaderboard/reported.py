@@ -62,6 +62,11 @@ def reported_names() -> tuple[str, ...]:
     return tuple(row.system for row in reported_table().rows)
 
 
+def reported_id(name: str) -> str:
+    """Return the id of a system with published figures."""
+    return f"reported-{slug(name)}"
+
+
 @cache
 def reported() -> Reported:
     """Return the published figures, each cell of the table with the verdict of `check_table`."""
@@ -85,7 +90,7 @@ def _made() -> str:
         **table.model_dump(include={"title", "paper", "source", "how_read", "licence", "sets"}),
         systems=tuple(
             ReportedSystem(
-                id=f"reported-{slug(row.system)}",
+                id=reported_id(row.system),
                 name=row.system,
                 kind=row.kind,
                 cells=tuple(cells[row.system]),

@@ -16,7 +16,6 @@ SUBJECT = CardSubject(
     name="Reader",
     kind="agent",
     licence="proprietary",
-    base_model=None,
     status="re-scored: sent",
     date="2026-03-01",
     notes="<script>alert(1)</script> [x](javascript:1) {{ 7 * 7 }} {% raw %}",
@@ -47,6 +46,9 @@ def test_cards_hold_the_scores_as_the_hub_reads_them(make_run, tmp_path, capsys)
     assert card.data.datasets == ["me/toy"]
     assert "simulated" in card.data.tags
     assert "SIMULATED" in card.text
+    assert not re.search(r"\|\n\n+\|", card.text)  # a blank line ends a table
+    assert len(re.findall(r"^\|", card.text, re.MULTILINE)) == 2 + 5 + 1  # head and rule, tasks, mean
+    assert "base_model" not in card.data.to_dict()  # the card is of the model itself
     assert "Any non-answer" in card.text
     (path,) = (folders["reader"] / ".eval_results").iterdir()
     entries = {e.task_id: e for e in parse_eval_result_entries(yaml.safe_load(path.read_text()))}
@@ -132,6 +134,15 @@ def test_a_push_uploads_that_folder_as_a_space_in_one_commit(make_run, tmp_path,
     assert calls["type"] == "space"
     assert "README.md" in calls["files"]
     assert "hf_secret" not in said + err
+
+
+@pytest.mark.parametrize("wrong", [["--repo", "a b/../c"], ["--repo", "a/b", "--dataset", "x: y"]])
+def test_a_dry_run_refuses_what_is_no_repository(make_run, tmp_path, capsys, wrong):
+    out = tmp_path / "space"
+    code, _, err = call(capsys, "leaderboard", "push", tmp_path, *wrong, "--dry-run", "--out", out)
+    assert code == 2
+    assert "not a repository's name" in err
+    assert not out.exists()
 
 
 def test_what_is_no_site_is_not_pushed(tmp_path, capsys):

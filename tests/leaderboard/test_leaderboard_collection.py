@@ -1,6 +1,7 @@
 """A maintainer's folder: submissions, decisions, several splits, and scores that are kept."""
 
 import json
+import shutil
 
 import pytest
 import yaml
@@ -10,7 +11,7 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits.io import write_split
 from specvi_leaderboard import scored
 from specvi_leaderboard.board import Board, resamples_for
-from specvi_leaderboard.collection import read_collection
+from specvi_leaderboard.collection import read_collection, refuse_replacing
 from specvi_leaderboard.gather import gather, pool
 from specvi_leaderboard.published import Leaderboard, board_id, json_schema, publish
 from specvi_leaderboard.submissions.schema import Description
@@ -98,6 +99,52 @@ def test_a_verification_binds_these_answers_and_no_others(keep):
 def test_a_decision_about_nobody_is_refused(keep, decision):
     with pytest.raises(UserError, match="decision about a submission that is not there"):
         read_collection(keep(decision, strong=(12, 0)))
+
+
+@pytest.mark.parametrize(
+    "newer", [{"one": "one"}, {"one": "two", "two": "one"}, {"three": "one", "one": "two", "two": "one"}]
+)
+def test_submissions_do_not_supersede_each_other_in_a_circle(keep, newer):
+    decisions = {name: {"superseded_by": other} for name, other in newer.items()}
+    with pytest.raises(UserError, match="in a circle"):
+        read_collection(keep(decisions, one=(12, 0), two=(9, 1), three=(6, 6)))
+
+
+def test_a_board_of_a_newer_version_is_told_as_such(keep):
+    folder = keep(strong=(12, 0))
+    path = folder / "board.yaml"
+    path.write_text(path.read_text().replace("schema_version: 1", "schema_version: 2"))
+    with pytest.raises(UserError, match="newer version"):
+        read_collection(folder)
+
+
+def test_what_was_published_is_not_replaced_by_another_submission_of_that_id(keep, tmp_path, capsys):
+    folder = keep(strong=(12, 0))
+    there = folder / "submissions" / "strong"
+    sent = tmp_path / "checkout" / "submissions" / "strong"
+    shutil.copytree(there, sent)
+    refuse_replacing(there, folder)
+    refuse_replacing(sent, folder)
+    path = sent / "submission.yaml"
+    path.write_text(path.read_text().replace("Ada", "Eve"))
+    with pytest.raises(SystemExit) as caught:
+        main(["validate", str(sent), "--board", str(folder)])
+    assert caught.value.code == 2
+    assert "already there" in capsys.readouterr().err
+
+
+def test_results_of_a_withdrawn_system_leave_the_site(keep, tmp_path):
+    site = tmp_path / "site"
+    folder = keep(strong=(12, 0), weak=(6, 6))
+
+    def names():
+        with pytest.raises(SystemExit):
+            main(["leaderboard", "build", str(folder), "--out", str(site)])
+        return {path.stem for path in (site / "results").rglob("*.json")}
+
+    assert {"strong", "weak"} <= names()
+    keep({"strong": {"withdrawn": {"date": "2026-03-05", "reason": "a mistake"}}})
+    assert "strong" not in names()
 
 
 def test_a_submission_can_not_say_of_itself_that_it_is_trivial(keep):

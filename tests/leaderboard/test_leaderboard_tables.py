@@ -4,11 +4,13 @@ import csv
 import io
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.hub.results_card import shielded as md
 from specvi_benchmark.splits.io import write_split
 from specvi_leaderboard.gather import gather
 from specvi_leaderboard.reported import reported
@@ -17,7 +19,6 @@ from specvi_leaderboard.tables.grid import Grid, Number, Section
 from specvi_leaderboard.tables.latex import PREAMBLE, latex
 from specvi_leaderboard.tables.latex import escaped as tex
 from specvi_leaderboard.tables.layouts import grids
-from specvi_leaderboard.tables.markdown import escaped as md
 from specvi_leaderboard.tables.markdown import markdown
 
 HOSTILE = r"\input{/etc/passwd} $x$ & 50 % #1 _a_ ~ ^ {b} <script> | `c` “é” 李 " + "\x07"
@@ -43,6 +44,7 @@ def hostile_grid():
         text_columns=frozenset({0}),
         sections=(Section(HOSTILE, ((HOSTILE, Number(0.5, 0.4, 0.6, mark="‡", strong=True)),)),),
         marks={"‡": HOSTILE},
+        facts={"split": HOSTILE},
     )
 
 
@@ -73,7 +75,10 @@ def test_tables_compile_and_fit_the_page(board, tmp_path):
 
 
 def test_no_text_is_obeyed_by_latex(tmp_path):
-    compiled([latex(hostile_grid())], tmp_path)
+    rows = tuple((name, Number(0.5)) for name in ("first", "[ab] brackets", "* star"))  # after a line break
+    compiled(
+        [latex(hostile_grid()), latex(replace(hostile_grid(), sections=(Section(None, rows),)))], tmp_path
+    )
     assert r"\input" not in tex(HOSTILE)
     assert tex("é ü – †") == r"é ü -- \textsuperscript{\dag}"
     assert tex("李") == "?"
@@ -85,6 +90,7 @@ def test_no_text_becomes_markup_in_markdown():
     )
     assert md("# head") == r"\# head"
     assert md("a\n\nb") == "a b"
+    assert md("WWW.evil.org") == r"WWW\.evil.org"
     rows = markdown(hostile_grid()).splitlines()
     assert all(row.replace(r"\|", "").count("|") == 3 for row in rows if row.startswith("|"))
 
@@ -103,6 +109,9 @@ def test_csv_has_every_digit_and_every_interval(board):
     assert (float(rows["reader"]["cv_f1_low"]), float(rows["reader"]["cv_f1_high"])) == (f1.low, f1.high)
     assert rows["broken"]["rank"] == "–"
     assert rows["reader"]["rank"] == "1–2"
+    assert {(row["simulated"], row["track"], row["fingerprint"]) for row in rows.values()} == {
+        ("True", "main", board.split.fingerprint)
+    }
 
 
 def test_a_caption_says_what_a_reader_must_know(board):
@@ -172,6 +181,11 @@ def test_published_figures_stand_below_and_marked(board):
     assert rows["Spec-o3-7B †"][2].mark == ""
     assert "‡" in grid.marks
     assert "confidence sets" in grid.caption
+    lines = {row["system"]: row for row in csv.DictReader(io.StringIO(csv_text(grid)))}
+    assert float(lines["reader"]["cv_accuracy"]) == 65 / 72
+    assert float(lines["Spec-o3-7B †"]["cv_accuracy"]) == pytest.approx(0.931)  # a share, as in the row above
+    assert lines["Spec-o3-3B †"]["cv_f1_mark"] == "‡"
+    assert lines["reader"]["cv_f1_mark"] == ""
 
 
 def call(capsys, *arguments):
@@ -193,6 +207,11 @@ def test_the_command_prints_or_writes(make_run, tmp_path, capsys):
     code, _, err = call(capsys, "leaderboard", "tables", run, "--rows-only")
     assert code == 2
     assert "rows alone are for LaTeX" in err
+    arguments = ["--layout", "paper", "--format", "latex", "--rows-only", "--system", "reader"]
+    code, out, _ = call(capsys, "leaderboard", "tables", run, *arguments)
+    assert code == 0
+    (line,) = out.split("\n\n")[0].splitlines()  # its row and nothing else, to drop in
+    assert line.startswith("reader & 90.3 & 72.0 &")
 
 
 def test_a_table_is_never_of_two_splits(make_run, make_split, tmp_path, capsys):

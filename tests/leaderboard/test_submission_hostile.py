@@ -148,6 +148,34 @@ def test_a_name_that_looks_like_another_system(send, name):
     refused(send, "can be taken for that of another", name=name)
 
 
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("rules", "rules"),
+        ("always-yes", "always-yes"),
+        ("ru1es", "Honest 1.0"),
+        ("spec-o3-7b", "Honest 1.0"),
+        ("reported-gpt-4-1", "Honest 1.0"),
+    ],
+)
+def test_no_id_makes_a_submission_one_of_the_systems_that_are_always_there(send, folder, name):
+    refused(send, "can be taken for that of another", folder=folder, name=name)
+
+
+@pytest.mark.parametrize("name", ["विद्या शर्मा", "สมชาย ใจดี", "מֹשֶׁה", "Adébọ̀ Ọ̀ṣun", "Nguyễn Văn Đặng"])
+def test_people_may_write_their_names_as_they_do(send, name):
+    assert send(authors=[name]).submission.authors == (name,)
+
+
+@pytest.mark.parametrize("name", ["Ada \u2800", "\u3164", "Ada\u115f"])
+def test_letters_without_ink(send, name):
+    refused(send, "can't be seen", authors=[name])
+
+
+def test_a_broken_item_of_a_list_is_one_fault(send):
+    assert "at least 1 item" not in str(refused(send, "markup", authors=["<b>"]))
+
+
 def test_an_author_in_mixed_scripts(send):
     refused(send, "mixes CYRILLIC and LATIN", authors=["Jоhn"])
 
@@ -197,6 +225,9 @@ def test_claims_are_unknown_keys(send, claim):
         ("kind", "oracle"),
         ("split__fingerprint", "nan"),
         ("split__part", "../train"),
+        ("split__part", "train"),
+        ("split__part", "dev"),
+        ("split__part", "cal"),
         ("model__revision", "main"),
         ("model__vetter", "transformers:/etc"),
         ("model__hub_id", "../../x"),
@@ -440,6 +471,7 @@ CASES = {
         raw('{"id": "a", "task": "cv", "answer": "YES", "tokens_in": ' + "9" * 5000 + "}"),
         "do not fit the split",
     ),
+    "a number of 400 digits": (changed(tokens_in=10**400), "can't be so large"),
     "brackets without end": (raw("[" * 15_000), "do not fit the split|one JSON list"),
     "nested objects": (raw('{"id":' * 2500), "do not fit the split"),
     "an endless line": (raw('{"id": "' + "x" * 20_000), "line is too long"),
@@ -448,6 +480,8 @@ CASES = {
     "an unknown outcome": (changed(outcome="won"), "do not fit the split"),
     "one list": (answers(lambda lines: [json.dumps(lines)]), "one JSON list"),
     "a million rows": (answers(lambda _: b'{"id":"a"}\n' * 1_000_000), "far more bytes"),
+    "rows that end as on an old computer": (answers(lambda _: b"a,b\r" * 200_000), "far more rows"),
+    "an answer in look-alike letters": (changed(answer="ye\u017f"), "do not fit the split"),
     "many short rows": (answers(lambda _: b"1\n" * 300_000), "far more rows"),
     "bytes that are no text": (answers(lambda _: bytes(range(128, 256)) * 10), "not a text file"),
     "zero bytes": (answers(lambda _: b"\0" * 1000), "not a text file"),

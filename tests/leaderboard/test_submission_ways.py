@@ -137,6 +137,39 @@ def test_a_shared_object_between_its_training_part_and_the_scored_one_is_told(ma
     path.write_text(META + "training: [{name: Both 1, part: test}]\n")
     with pytest.raises(UserError, match="trained on the candidates it is scored on"):
         make_submission(folder, read_description(path), tmp_path / "s" / "cheat")
+    path.write_text(META + "training: [{name: BOTH}]\n")
+    with pytest.raises(UserError, match="without saying which part"):
+        make_submission(folder, read_description(path), tmp_path / "s" / "vague")
+
+
+def test_answers_to_another_part_are_not_submitted(make_split, tmp_path):
+    from dataclasses import replace
+
+    from specvi_leaderboard.submissions.submit import read_description
+
+    train = tuple(replace(c, part="train") for c in make_split("Learnt").candidates)
+    place = tmp_path / "learnt"
+    write_split(Split("Learnt", "1", train, {}), place)
+    split, reference = choose_split(str(place), "train", track="all")
+    run(load_vetter("always-yes"), "always-yes", split, reference, tmp_path / "run")
+    path = tmp_path / "model.yaml"
+    path.write_text(META)
+    with pytest.raises(UserError, match="only answers to the test part"):
+        make_submission(tmp_path / "run", read_description(path), tmp_path / "s" / "learner")
+
+
+def test_a_reviewer_is_told_where_the_declared_model_did_not_make_the_answers(make_split, tmp_path):
+    from specvi_leaderboard.submissions.submit import read_description
+
+    place = tmp_path / "few"
+    write_split(make_split("Few"), place)
+    split, reference = choose_split(str(place), track="all")
+    run(load_vetter("always-no"), "always-no", split, reference, tmp_path / "run")
+    path = tmp_path / "model.yaml"
+    path.write_text(META.replace("vetter: rules", "vetter: transformers"))
+    notes = make_submission(tmp_path / "run", read_description(path), tmp_path / "s" / "liar").notes
+    assert "the answers were made by always-no, the declared model is run by transformers" in notes
+    assert "declared as rules; always-no is of kind constant" in notes
 
 
 # Running it again

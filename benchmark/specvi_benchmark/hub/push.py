@@ -42,7 +42,7 @@ def token_from_environment() -> str:
 def require_name(repo_id: str) -> None:
     """Raise unless a text can be the name of a repository, before anything is drawn or sent."""
     if not _NAME.fullmatch(repo_id):
-        raise UserError("not a repository's name", where="--repo", expected="OWNER/NAME", got=repo_id)
+        raise UserError("not a repository's name", expected="OWNER/NAME", got=repo_id)
 
 
 def push_folder(

@@ -1,5 +1,6 @@
 """A model's results as the Hub reads them: the card's evaluation results, and ``.eval_results``."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -19,7 +20,7 @@ PROPRIETARY = "proprietary"
 
 @dataclass(frozen=True, slots=True)
 class CardSubject:
-    """What a card says of a system beside its scores. ``kind``, ``licence`` and ``base_model`` None: not known.
+    """What a card says of a system beside its scores. ``kind`` and ``licence`` None: not known.
 
     ``status`` is a sentence on where the answers come from. ``simulated``: the spectra are.
     """
@@ -27,7 +28,6 @@ class CardSubject:
     name: str
     kind: str | None
     licence: str | None
-    base_model: str | None
     status: str
     date: str | None
     notes: str | None
@@ -49,9 +49,9 @@ def model_card(
     """
     from huggingface_hub import ModelCard, ModelCardData  # noqa: PLC0415 -- slow to import
 
-    more: dict[str, Any] = {"base_model": subject.base_model} if subject.base_model else {}
+    more: dict[str, Any] = {}
     if subject.licence == PROPRIETARY:
-        more |= {"license": "other", "license_name": PROPRIETARY}
+        more = {"license": "other", "license_name": PROPRIETARY}
     elif subject.licence:
         more["license"] = subject.licence.lower()
     tags = ["astronomy", "spectroscopy", "specvi-bench", PAPER, *(["simulated"] if subject.simulated else [])]
@@ -146,7 +146,8 @@ def eval_entries(
 def shielded(text: str) -> str:
     """Return text as Markdown shows it letter by letter: nothing in it becomes markup, HTML or a link."""
     plain = " ".join(text.split())
-    return "".join(f"\\{c}" if c in r"\`*_[]<>|~&#!" else c for c in plain).replace("://", r":\//")
+    escaped = "".join(f"\\{c}" if c in r"\`*_[]<>|~&#!" else c for c in plain)
+    return re.sub(r"(?i)\b(www)\.", r"\1\\.", escaped.replace("://", r":\//"))
 
 
 def _rows(results: Results) -> Iterator[dict[str, str]]:

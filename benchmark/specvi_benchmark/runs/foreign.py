@@ -355,7 +355,7 @@ def _answer(value: Any) -> tuple[str | None, str | None]:
     """Return the answer, and what stood there if it is neither YES nor NO nor empty."""
     if _is_empty(value):
         return None, None
-    if isinstance(value, str) and value.strip().upper() in ANSWERS:
+    if isinstance(value, str) and value.strip().isascii() and value.strip().upper() in ANSWERS:
         return value.strip().upper(), None
     return None, _short(repr(value))
 

@@ -47,7 +47,8 @@ def build(
         print_board(board, Console(highlight=False))
     for gone in found.withdrawn:
         typer.echo(f"Withdrawn: {gone.id}, {gone.date}: {gone.reason}")
-    typer.echo(f"Wrote {page}, with results.json and table.csv beside it, and {written.name}")
+    beside = ", with results.json and table.csv beside it," if len(found.boards) == 1 else ""
+    typer.echo(f"Wrote {page}{beside} and {written.name}")
     typer.echo(f"Open: {page.resolve().as_uri()}")
     typer.echo("Next, another system for the table: specvi run --vetter NAME --split SPLIT")
 

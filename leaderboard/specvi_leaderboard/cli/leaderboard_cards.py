@@ -24,11 +24,11 @@ def cards(
     import re
 
     from specvi_benchmark.errors import UserError
+    from specvi_benchmark.hub.push import require_name
     from specvi_leaderboard.cards import write_cards
     from specvi_leaderboard.gather import gather
 
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", dataset):
-        raise UserError("not a repository's name", where="--dataset", expected="OWNER/NAME", got=dataset)
+    require_name(dataset)
     if source is not None and not re.fullmatch(r"https://[^\s<>\"']+", source):
         raise UserError("not an address", where="--source", expected="https://…", got=source)
     found = gather(sources, split)

@@ -30,11 +30,13 @@ def push(
     import tempfile
 
     from specvi_benchmark.errors import UserError
-    from specvi_benchmark.hub.push import push_folder, token_from_environment
+    from specvi_benchmark.hub.push import push_folder, require_name, token_from_environment
     from specvi_leaderboard.cards import SHOWN, write_space
 
     if dry_run == (out is None):
         raise UserError("--dry-run and --out FOLDER go together", got="one without the other")
+    for name in (repo, *(dataset or [])):
+        require_name(name)
     token = None if dry_run else token_from_environment()
     with tempfile.TemporaryDirectory(prefix="specvi-push-") as temporary:
         folder = out or Path(temporary) / "upload"

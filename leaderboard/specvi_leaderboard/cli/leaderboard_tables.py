@@ -30,7 +30,11 @@ def tables(
         bool, typer.Option("--reported", help="Add the published figures, marked, to the paper's layout.")
     ] = False,
     rows_only: Annotated[
-        bool, typer.Option("--rows-only", help="LaTeX rows alone, to be put into a table of that layout.")
+        bool,
+        typer.Option(
+            "--rows-only",
+            help="LaTeX rows alone, with --system those of that system, to be put into such a table.",
+        ),
     ] = False,
     split: Annotated[
         str | None, typer.Option(help="Where the runs' split lies now, if it has moved.")
@@ -64,7 +68,9 @@ def tables(
     found = gather(sources, split)
     for whole, entries in zip(found.boards, found.entries, strict=True):
         board = pool(entries, whole, system or [])
-        for grid in grids(board, layout, published() if reported else None):
+        names = {s.name for s in board.systems if {s.name, s.about.id} & set(system or [])}
+        for whole_grid in grids(board, layout, published() if reported else None):
+            grid = whole_grid.only(names) if rows_only and names else whole_grid
             if out is None:
                 typer.echo(written(grid))
                 continue

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from specvi_benchmark.splits import Part
 from specvi_benchmark.tasks.task import AskedTrack
 
 app = typer.Typer()
@@ -43,7 +42,6 @@ def submit(
     split: Annotated[
         str | None, typer.Option(help="Split of a file of answers; for a run, where it has moved.")
     ] = None,
-    part: Annotated[Part, typer.Option(help="Part, for a file of answers.")] = "test",
     task: Annotated[str | None, typer.Option(help="Only this task, for a file of answers.")] = None,
     track: Annotated[
         AskedTrack | None, typer.Option(help="Track, for a file of answers; see specvi run.")
@@ -71,7 +69,7 @@ def submit(
     description = read_description(meta)
     reference = None
     if not target.is_dir() and split is not None:
-        _, reference = choose_split(split, part, get_task(task).key if task else None, track)
+        _, reference = choose_split(split, "test", get_task(task).key if task else None, track)
     checked = make_submission(target, description, out, reference, split)
     print_check(checked)
     typer.echo(f"Wrote {out}")

@@ -25,7 +25,13 @@ def validate(
     from specvi_benchmark.errors import UserError
     from specvi_benchmark.runs.evaluate import score_matched
     from specvi_leaderboard.cli.printed_check import print_check
-    from specvi_leaderboard.collection import is_collection, known_names, read_board_file, taken_names
+    from specvi_leaderboard.collection import (
+        is_collection,
+        known_names,
+        read_board_file,
+        refuse_replacing,
+        taken_names,
+    )
     from specvi_leaderboard.submissions.validate import validate_submission
 
     home = board or folder.absolute().parent.parent
@@ -35,6 +41,7 @@ def validate(
     places = list(split or []) + (list(read_board_file(home).splits) if kept else [])
     if not places:
         raise UserError("where the split lies is not known", where=folder, fix="name it with --split")
+    refuse_replacing(folder, home)
     checked = validate_submission(folder, places, known_names(home) if kept else taken_names())
     if json_:
         typer.echo(score_matched(checked.matched).model_dump_json(indent=2))

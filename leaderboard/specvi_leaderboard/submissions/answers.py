@@ -1,7 +1,6 @@
 """The answers of a submission: bounded before they are parsed, and held against the split."""
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +77,7 @@ def _refuse_size(content: bytes, where: Path, candidates: int) -> None:
         )
     if content.startswith((b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
         raise UserError("a packed or binary file", where=where, expected="JSON lines or CSV as plain text")
-    lines = content.count(b"\n")
+    lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")  # as a text file is read
     most = 2 * candidates + 100
     if lines > most:
         raise UserError(
@@ -124,7 +123,7 @@ def _refuse_numbers(file: PredictionFile) -> None:
                     f"{name} of one candidate can't be so large",
                     where=f"{file.where}, {row.place}",
                     expected=f"up to {LARGEST[name]:g}",
-                    got=f"{value:.3g}" if value < math.inf else "infinity",
+                    got=shown(value),
                 )
 
 

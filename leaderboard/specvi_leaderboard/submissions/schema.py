@@ -1,5 +1,6 @@
 """``submission.yaml``: who submits what, made how. It holds no score, no claim and no path."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -30,16 +31,28 @@ Kind = Literal["constant", "rules", "classical", "deep-learning", "vlm", "agent"
 LEARNT: tuple[Kind, ...] = ("classical", "deep-learning", "vlm", "agent")
 """Kinds that have seen examples: they declare which."""
 
-Version = Annotated[Literal[1], BeforeValidator(lambda text: 1 if text in {1, "1"} else text)]
+
+def _version(text: object) -> object:
+    if isinstance(text, str) and re.fullmatch(r"[1-9][0-9]{0,3}", text):
+        if int(text) > SCHEMA_VERSION:
+            raise ValueError("written by a newer version of the suite; pip install --upgrade specvi-bench")
+        return int(text)
+    return text
+
+
+Version = Annotated[Literal[1], BeforeValidator(_version)]
 """``schema_version`` of a file whose values are text."""
 
 
 class SubmittedSplit(StrictModel):
-    """Which candidates were answered: the fingerprint decides, the rest helps to find them."""
+    """Which candidates were answered: the fingerprint decides, the rest helps to find them.
+
+    They are of the test part: what a system may learn from or be tuned on ranks nobody.
+    """
 
     name: Line
     version: Line
-    part: Part = "test"
+    part: Literal["test"] = "test"
     task: VetterName | None = None
     track: Track | None = None
     fingerprint: Digest
@@ -151,7 +164,10 @@ def check(model: type[AnyModel], value: object, where: object) -> AnyModel:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False)
+        found = error.errors(include_url=False, include_context=False)
+        within = {fault["loc"][:depth] for fault in found for depth in range(len(fault["loc"]))}
+        # A broken item makes its list too short: only the innermost is told.
+        faults = [fault for fault in found if fault["loc"] not in within]
         told = "; ".join(_fault(fault) for fault in faults[:3])
         more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
         raise UserError(

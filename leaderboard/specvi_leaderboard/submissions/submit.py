@@ -66,17 +66,23 @@ def make_submission(
         matched = match_log(target, load_split(record.split, place))
     elif reference is not None:
         matched = match_file(
-            target, choose_split(reference.path, reference.part, reference.task, reference.track or "all")[0]
+            target, choose_split(reference.path, "test", reference.task, reference.track or "all")[0]
         )
     else:
         raise UserError("answers of a file are about a split", where=target, fix="name it with --split")
+    if reference.part not in {None, "test"}:
+        raise UserError(
+            "only answers to the test part can be submitted",
+            where=target,
+            got=f"part {reference.part}",
+            fix="specvi run --part test",
+        )
     submission = Submission(
         **dict(description),
         schema_version=SCHEMA_VERSION,
         split=SubmittedSplit(
             name=reference.name,
             version=reference.version,
-            part=reference.part or "test",
             task=reference.task,
             track=reference.track,
             fingerprint=reference.fingerprint,

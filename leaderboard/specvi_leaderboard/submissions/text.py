@@ -12,6 +12,7 @@ _TAG = re.compile(
 )
 _FORMULA = "=+-@|%"  # what a spreadsheet takes for the start of a formula or a command
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs without ink
 _SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MATHEMATICAL"})
 _TWINS = str.maketrans({"0": "o", "1": "l", "i": "l", "5": "s", "8": "b", "2": "z"})
 
@@ -31,9 +32,9 @@ def shown(value: object, longest: int = 60) -> str:
 def _plain(text: str) -> str:
     if unicodedata.normalize("NFC", text) != text:
         raise ValueError("letters and accents must be composed (Unicode NFC)")
-    if any(unicodedata.category(c) in _UNSEEN for c in text):
+    if any(unicodedata.category(c) in _UNSEEN or c in _BLANKS for c in text):
         raise ValueError("characters that can't be seen are not allowed")
-    if any(unicodedata.category(c) == "Mn" for c in text):
+    if _stacked(text):
         raise ValueError("marks stacked upon letters are not allowed")
     if text != text.strip():
         raise ValueError("blanks around it are not allowed")
@@ -42,6 +43,16 @@ def _plain(text: str) -> str:
     if text[:1] and text[0] in _FORMULA:
         raise ValueError("it must not begin as a formula of a spreadsheet does")
     return text
+
+
+def _stacked(text: str) -> bool:
+    """Tell whether a letter bears more marks than any writing needs: two of its own script, or one from outside."""
+    run = 0
+    for c in text:
+        run = run + 1 if unicodedata.category(c) == "Mn" else 0
+        if run > (1 if unicodedata.name(c, "?").startswith("COMBINING") else 2):
+            return True
+    return False
 
 
 def _person(text: str) -> str:

@@ -9,38 +9,43 @@ from specvi_leaderboard.submissions.schema import Submission
 from specvi_leaderboard.submissions.text import shown
 
 
-def check_training(submission: Submission, whole: Split, scored: Split, where: Path) -> Iterator[str]:
-    """Yield what a reviewer should know about the declared sources; ``whole`` is the split with all its parts.
+def check_training(
+    submission: Submission, whole: Split, scored: Split, place: str, where: Path
+) -> Iterator[str]:
+    """Yield what a reviewer should know about the declared sources.
+
+    ``whole`` is the split with all its parts, ``place`` its name or path.
 
     Raises
     ------
     UserError
-        The scored candidates themselves are declared as training data.
+        The scored candidates themselves are declared as training data, or their split without a part.
     """
     tested = {candidate.object_id for candidate in scored.candidates}
+    names = {name.casefold() for name in (whole.name, f"{whole.name} {whole.version}", place)}
     for source in submission.training:
-        own = source.split == scored.fingerprint or (
-            source.name in {scored.name, f"{scored.name} {scored.version}"}
-            and source.part == submission.split.part
-        )
-        if own:
+        here = source.name.casefold() in names or source.split == whole.fingerprint
+        if source.split == scored.fingerprint or (here and source.part == submission.split.part):
             raise UserError(
                 "the system was trained on the candidates it is scored on",
                 where=where,
                 got=shown(source.name),
             )
-        part = whole.select(part=source.part) if source.part else None
-        if (
-            part is not None
-            and part.candidates
-            and source.name in {whole.name, f"{whole.name} {whole.version}"}
-        ):
+        if here and source.part is None:
+            raise UserError(
+                "the split that is scored is declared as training data, without saying which part",
+                where=where,
+                got=shown(source.name),
+                fix="add part: train, or what it was",
+            )
+        if here:
+            part = whole.select(part=source.part)
             shared = len(tested & {candidate.object_id for candidate in part.candidates})
             yield f"trained on part {source.part} of this split, which shares {shared} of {len(tested)} objects with the scored one"
 
 
 def check_objects(listed: bytes | None, scored: Split, where: Path) -> Iterator[str]:
-    """Hold a list of training objects, one a line, against the scored ones by object id and spectrum name.
+    """Hold a list of training objects, one a line, against the scored ones by object id, spectrum name and candidate id.
 
     Raises
     ------
@@ -50,12 +55,10 @@ def check_objects(listed: bytes | None, scored: Split, where: Path) -> Iterator[
     if listed is None:
         return
     try:
-        names = {line.strip() for line in listed.decode("utf-8-sig").split("\n")} - {""}
+        names = {line.strip() for line in listed.decode("utf-8-sig").splitlines()} - {""}
     except UnicodeDecodeError as error:
         raise UserError("not a text file", where=where, got=f"byte {error.start} is not UTF-8") from None
-    tested = {c.object_id for c in scored.candidates} | {
-        c.spectrum.name for c in scored.candidates if c.spectrum.name
-    }
+    tested = {name for c in scored.candidates for name in (c.id, c.object_id, c.spectrum.name) if name}
     if shared := sorted(names & tested):
         raise UserError(
             f"{len(shared)} of the scored objects are in the declared training data",

@@ -9,6 +9,7 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.matching import MatchedPredictions
 from specvi_benchmark.splits import Split
 from specvi_benchmark.splits.named import find_split
+from specvi_leaderboard.entry import KINDS
 from specvi_leaderboard.submissions.answers import match_answers
 from specvi_leaderboard.submissions.folder import METADATA, TRAINING_OBJECTS, SubmittedFiles, read_folder
 from specvi_leaderboard.submissions.plain_yaml import parse_plain_yaml
@@ -40,7 +41,7 @@ def read_submission(folder: Path) -> tuple[Submission, SubmittedFiles]:
 
 
 def validate_submission(
-    folder: Path, places: Iterable[str], known: Mapping[str, str] | None = None
+    folder: Path, places: Iterable[str], known: Mapping[str, str | None] | None = None
 ) -> Checked:
     """Check a submission in full.
 
@@ -51,7 +52,8 @@ def validate_submission(
     places
         Names or paths of splits: where its candidates may lie.
     known
-        Name of every other system → its id; a name that looks like one of them is refused.
+        Name of every other system → its id as a submission, None where it is none; what looks like one of these
+        names or ids is refused.
 
     Raises
     ------
@@ -70,9 +72,9 @@ def check_answers(
     """Check what was submitted against the scored candidates; ``whole`` is their split with all its parts."""
     matched = match_answers(files.predictions, folder / files.predictions_name, split)
     notes = [
-        *check_training(submission, whole, split, folder / METADATA),
+        *check_training(submission, whole, split, place, folder / METADATA),
         *check_objects(files.training_objects, split, folder / TRAINING_OBJECTS),
-        *_notes(submission, matched),
+        *_notes(submission, matched, whole),
     ]
     return Checked(files.id, submission, matched, place, answers_digest(files), tuple(notes))
 
@@ -82,13 +84,19 @@ def answers_digest(files: SubmittedFiles) -> str:
     return hashlib.sha256(files.predictions).hexdigest()
 
 
-def refuse_twins(name: str, own_id: str, known: Mapping[str, str], where: object) -> None:
-    """Raise if a name can be taken for that of another system."""
+def refuse_twins(name: str, own_id: str, known: Mapping[str, str | None], where: object) -> None:
+    """Raise if a name or id can be taken for that of another system; ``known`` as in `validate_submission`."""
+    mine = {skeleton(name): name, skeleton(own_id): own_id}
     for other, other_id in known.items():
-        if other_id != own_id and skeleton(other) == skeleton(name):
-            raise UserError(
-                "the name can be taken for that of another system", where=where, got=f"{name}, beside {other}"
-            )
+        if other_id == own_id:
+            continue
+        for theirs in filter(None, (other, other_id)):
+            if twin := mine.get(skeleton(theirs)):
+                raise UserError(
+                    f"the {'name' if twin == name else 'id'} can be taken for that of another system",
+                    where=where,
+                    got=f"{twin}, beside {theirs}",
+                )
 
 
 def split_of(wanted: SubmittedSplit, places: Iterable[str], where: object) -> tuple[Split, Split, str]:
@@ -115,7 +123,16 @@ def split_of(wanted: SubmittedSplit, places: Iterable[str], where: object) -> tu
     )
 
 
-def _notes(submission: Submission, matched: MatchedPredictions) -> Iterator[str]:
+def _notes(submission: Submission, matched: MatchedPredictions, whole: Split) -> Iterator[str]:
+    asked, there = len(matched.split.candidates), len(whole.select(part=submission.split.part).candidates)
+    if asked < there:
+        yield f"answers {asked} of the {there} candidates of the {submission.split.part} part: on a board of its own"
+    made_by = submission.run.vetter if submission.run else None
+    if made_by and submission.model and submission.model.vetter != made_by:
+        yield f"the answers were made by {made_by}, the declared model is run by {submission.model.vetter}"
+    kind = KINDS.get(made_by) if made_by else None
+    if kind and kind != submission.kind:
+        yield f"declared as {submission.kind}; {made_by} is of kind {kind}"
     if matched.outcomes_undeclared:
         yield "outcomes are not declared: an empty answer counts as unparsed"
     if matched.repeated:

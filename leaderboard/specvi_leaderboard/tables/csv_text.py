@@ -3,29 +3,31 @@
 import csv
 import io
 
-from specvi_leaderboard.tables.grid import Grid, Number
+from specvi_leaderboard.tables.grid import Cell, Grid, Number
 
+_PARTS = ("low", "high", "mark")
 _STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(grid: Grid) -> str:
-    """Return one line a row: numbers with all their digits, intervals in columns ``…_low`` and ``…_high``."""
+    """Return one line a row: the facts first, numbers with all their digits.
+
+    Intervals are in columns ``…_low`` and ``…_high``, marks in ``…_mark``, where a column has any.
+    """
     rows = [row for section in grid.sections for row in section.rows]
-    wide = [k for k in range(len(grid.keys)) if any(_has_interval(row[k]) for row in rows)]
+    parts = {
+        key: tuple(part for part in _PARTS if any(_part(row[k], part) not in {None, ""} for row in rows))
+        for k, key in enumerate(grid.keys)
+    }
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        name
-        for k, key in enumerate(grid.keys)
-        for name in ((key, f"{key}_low", f"{key}_high") if k in wide else (key,))
-    )
+    names = [name for key, more in parts.items() for name in (key, *(f"{key}_{part}" for part in more))]
+    writer.writerow([*grid.facts, *names])
     for row in rows:
-        cells: list[object] = []
-        for k, cell in enumerate(row):
-            if isinstance(cell, Number):
-                cells += [cell.value, cell.low, cell.high] if k in wide else [cell.value]
-            else:
-                cells.append(harmless(cell))
+        cells: list[object] = [harmless(fact) for fact in grid.facts.values()]
+        for cell, more in zip(row, parts.values(), strict=True):
+            cells.append(cell.value if isinstance(cell, Number) else harmless(cell))
+            cells += [_part(cell, part) for part in more]
         writer.writerow(cells)
     return text.getvalue()
 
@@ -35,5 +37,5 @@ def harmless(text: str) -> str:
     return f"'{text}" if text.lstrip(" ").startswith(_STARTS) else text
 
 
-def _has_interval(cell: object) -> bool:
-    return isinstance(cell, Number) and cell.low is not None
+def _part(cell: Cell, name: str) -> object:
+    return getattr(cell, name) if isinstance(cell, Number) else None

@@ -1,7 +1,7 @@
 """A table before it is written as LaTeX, Markdown or CSV: caption, heads, rows of text and numbers."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from specvi_benchmark.scoring.measure import Measure
 
@@ -49,7 +49,8 @@ class Section:
 class Grid:
     """A table. ``groups`` are heads over several columns, (text, columns) from left to right; empty for none.
 
-    ``keys`` name the columns for programs. ``label`` is its name in LaTeX and in file names.
+    ``keys`` name the columns for programs, one of them ``system``; ``facts`` are what holds for every row, for a format
+    that has no caption. ``label`` is its name in LaTeX and in file names.
     """
 
     label: str
@@ -60,6 +61,13 @@ class Grid:
     text_columns: frozenset[int]
     sections: tuple[Section, ...]
     marks: Mapping[str, str]
+    facts: Mapping[str, str]
+
+    def only(self, systems: Collection[str]) -> "Grid":
+        """Return the same table with the rows of some systems, without headings."""
+        column = self.keys.index("system")
+        rows = tuple(row for section in self.sections for row in section.rows if row[column] in systems)
+        return replace(self, sections=(Section(None, rows),))
 
 
 def number_of(measure: Measure, *, interval: bool = True, **more: object) -> Number:

@@ -16,6 +16,8 @@ _SPECIAL = {
     "_": r"\_",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
+    "[": "{[}",  # at the start of a row it would be an argument of the line break before it, as would a star
+    "*": "{*}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",

@@ -70,6 +70,7 @@ def _full(board: Board, table: TrackTable) -> Grid:
         text_columns=frozenset({0, 1, 2, 3}),
         sections=(Section(None, tuple(rows)),),
         marks={},
+        facts=_facts(board, table),
     )
 
 
@@ -107,6 +108,7 @@ def _paper(board: Board, table: TrackTable, published: Reported | None) -> Grid:
         text_columns=frozenset({0}),
         sections=tuple(sections),
         marks=marks,
+        facts=_facts(board, table),
     )
 
 
@@ -132,16 +134,13 @@ def _reported_row(system: ReportedSystem, table: TrackTable) -> tuple[Cell, ...]
     cells: list[Cell] = []
     for key in table.tasks:
         cell = by_task[key]
-        cells += [
-            Number(float(cell.accuracy), decimals=1),
-            Number(float(cell.f1), decimals=1, mark="" if cell.possible else IMPOSSIBLE_MARK),
-        ]
-    return (
-        f"{system.name} {REPORTED_MARK}",
-        *cells,
-        Number(float(accuracy), decimals=1),
-        Number(float(f1), decimals=1),
-    )
+        cells += [_printed(cell.accuracy), _printed(cell.f1, "" if cell.possible else IMPOSSIBLE_MARK)]
+    return (f"{system.name} {REPORTED_MARK}", *cells, _printed(accuracy), _printed(f1))
+
+
+def _printed(per_cent: str, mark: str = "") -> Number:
+    """Return a figure printed in per cent as the share it is, as the figures above it are."""
+    return Number(float(per_cent) / 100, scale=100, decimals=1, mark=mark)
 
 
 def _refuse_other_candidates(board: Board, table: TrackTable, published: Reported) -> None:
@@ -157,6 +156,16 @@ def _refuse_other_candidates(board: Board, table: TrackTable, published: Reporte
             + ", ".join(f"{key} {n}" for key, n in mine.items()),
             fix="leave --reported out",
         )
+
+
+def _facts(board: Board, table: TrackTable) -> dict[str, str]:
+    """Return what a row of a CSV file says of itself: which candidates, and that they are simulated."""
+    return {
+        "split": f"{board.split.name} {board.split.version}",
+        "fingerprint": board.split.fingerprint,
+        "simulated": str(board.simulated),
+        "track": table.track,
+    }
 
 
 def _caption(board: Board, table: TrackTable, told: str) -> str:

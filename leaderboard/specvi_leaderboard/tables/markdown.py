@@ -1,11 +1,9 @@
 """Markdown, as GitHub and the Hub show it."""
 
-import re
 from collections.abc import Iterable
 
+from specvi_benchmark.hub.results_card import shielded
 from specvi_leaderboard.tables.grid import Cell, Grid, Number
-
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&])|^([#+-])")
 
 
 def markdown(grid: Grid) -> str:
@@ -15,22 +13,17 @@ def markdown(grid: Grid) -> str:
         names = [text for text, width in grid.groups for _ in range(width)]
         head = tuple(f"{name} {title}".strip() for name, title in zip(names, grid.head, strict=True))
     lines = [
-        escaped(grid.caption),
+        shielded(grid.caption),
         "",
-        _line(escaped(title) for title in head),
+        _line(shielded(title) for title in head),
         _line(":--" if k in grid.text_columns else "--:" for k in range(len(head))),
     ]
     for section in grid.sections:
         if section.heading:
-            lines.append(_line([f"**{escaped(section.heading)}**", *[""] * (len(head) - 1)]))
+            lines.append(_line([f"**{shielded(section.heading)}**", *[""] * (len(head) - 1)]))
         lines += [_line(_cell(cell) for cell in row) for row in section.rows]
-    lines += ["", *(f"{mark} {escaped(meaning)}." for mark, meaning in grid.marks.items())]
+    lines += ["", *(f"{mark} {shielded(meaning)}." for mark, meaning in grid.marks.items())]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def escaped(text: str) -> str:
-    """Return text that is shown as it is and never becomes markup or a link."""
-    return _SPECIAL.sub(r"\\\g<0>", " ".join(text.split())).replace("://", r":\//")
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -39,6 +32,6 @@ def _line(cells: Iterable[str]) -> str:
 
 def _cell(cell: Cell) -> str:
     if not isinstance(cell, Number):
-        return escaped(cell)
+        return shielded(cell)
     text = f"**{cell.text}**" if cell.strong else cell.text
     return f"{text}{cell.mark}" + (f" ({cell.interval})" if cell.interval else "")
