@@ -129,7 +129,7 @@ def make_trainer(
 def _suppressed(ids: list[int], rollouts: RolloutsPart) -> dict[str, Any]:
     if rollouts.vllm is None:
         return {"suppress_tokens": ids}
-    return {"logit_bias": {str(number): -100.0 for number in ids}}
+    return {"logit_bias": dict.fromkeys(ids, -100.0)}
 
 
 def accumulation(config: GrpoConfig, processes: int) -> int:
