@@ -1,5 +1,7 @@
 """Hand-written inspections: one in which nothing is wrong, and many with a single defect each."""
 
+from pathlib import Path
+
 import pytest
 from trajectory_kit import FILE, GOOD, call, inspect, record, star
 
@@ -16,6 +18,13 @@ ANSWER = LAST[LAST.index("<answer>") :]
 def faults(replies: tuple[str | Reply, ...], **changes: object) -> dict[str, str]:
     made = record(inspect(replies), **changes)
     return dict(screen(made, made.trace, star().question).faults)
+
+
+def by_field(label: str) -> Reply:
+    """Return the first turn with its call in a field of the server's."""
+    arguments = f'{{"wavelength_range": [6400, 6740], "label": "{label}"}}'
+    field = ToolCall(id="a", name="spectral_visualization_tool", arguments=arguments)
+    return Reply(FIRST[: FIRST.index("\n")], (field,), "tool_calls")
 
 
 def test_the_good_one_passes_every_check() -> None:
@@ -49,9 +58,27 @@ DEFECTS = {
     "a broken character": ("format", (FIRST, SECOND, LAST.replace("Hα and", "H\x03 and Hα and"))),
     "mended arguments": ("format", (FIRST, SECOND.replace("[4770, 4960]", "[4960, 4770]"), LAST)),
     "cut by length": ("format", (FIRST, SECOND, Reply(LAST, stop="length"))),
+    "a call in a thought as well": ("format", (FIRST.replace("<think>", f"<think>{call(5000, 5100)}"), SECOND, LAST)),
+    "an answer in a thought": ("format", (FIRST, SECOND, LAST.replace("as well", "as well <answer>\\boxed{NO}</answer>"))),
+    "words after the answer": ("format", (FIRST, SECOND, f"{LAST}\nNow the next one.")),
+    "words after a call": ("format", (FIRST, f"{SECOND}\nIt shows a bump.", LAST)),
+    "a call left open": ("format", (FIRST, SECOND.replace("</tool_call>", ""), LAST)),
+    "markup": ("format", (FIRST, SECOND, LAST.replace("as well", "as <b>well</b>"))),
+    "another speaker": ("format", (FIRST, SECOND, LAST.replace("as well", "as well\nUser: go on"))),
+    "a mark of another template": ("format", (FIRST, SECOND, LAST.replace("as well", "as well [/INST]"))),
+    "turned text": ("format", (FIRST, SECOND, LAST.replace("as well", "as \u202ewell"))),
+    "two alphabets": ("format", (FIRST, SECOND, LAST.replace("as well", "as w\u0435ll"))),
+    "a picture mark in a field": ("format", (by_field("<image>"), SECOND, LAST)),
+    "a token of the template in a field": ("format", (by_field("<|im_end|>"), SECOND, LAST)),
+    "the end of a call in a field": ("format", (by_field("</tool_call>"), SECOND, LAST)),
     "outside the data": ("windows", (FIRST, SECOND.replace("[4770, 4960]", "[3300, 3900]").replace("Hβ", "the blue end"), LAST)),
     "in a gap": ("windows", (FIRST, f"<think>A look at one place.</think>\n{call(5000.1, 5000.2)}", *GOOD[1:])),
     "the same window again": ("repetition", (FIRST, f"<think>Once more.</think>\n{call(6401, 6740)}", SECOND, LAST)),
+    "the whole view again": ("repetition", (FIRST, f"<think>All of it.</think>\n{call(3705, 9090)}", SECOND, LAST)),
+    "a sentence over and over in other cases": (
+        "repetition",
+        (FIRST, SECOND, LAST.replace("</think>", " I have to look again. I HAVE to look again. i have to look again.</think>")),
+    ),
     "a sentence over and over": (
         "repetition",
         (FIRST, SECOND, LAST.replace("</think>", " I have to look at it again." * 3 + "</think>")),
@@ -62,6 +89,9 @@ DEFECTS = {
     "the plan of the file": ("leak", (FIRST.replace("first", "first (EG012606N021203F)"), SECOND, LAST)),
     "the object": ("leak", (FIRST.replace("first", "first, of simulated-star-77123"), SECOND, LAST)),
     "a file in a label of a call": ("leak", (FIRST.replace('"Hα"', '"spec-56591"'), SECOND, LAST)),
+    "told in an escape of a field": ("leak", (by_field("ground\\u0020truth"), SECOND, LAST)),
+    "nothing there": ("evidence", (FIRST, SECOND, LAST.replace("as well", "as well. C2 5165 is strong"))),
+    "a wrong width": ("evidence", (FIRST, SECOND, LAST.replace("Hα and Hβ are in broad", "Hα is in emission with FWHM 60 km/s. Hβ is in broad"))),
     "contradicted": ("evidence", (FIRST, SECOND, LAST.replace("as well", "as well. Hα is in absorption"))),
     "what is called absent is there": ("evidence", (FIRST, SECOND.replace("Hα is in broad emission", "Hα is absent"), "<think>Hβ is in broad emission.</think>\n<answer>\n\\boxed{YES}\nHβ is in broad emission.\n</answer>")),
     "nothing decisive": (
@@ -131,6 +161,35 @@ def test_every_check_is_tried_by_a_defect() -> None:
         "The file name shows a LAMOST plan.",
         "From spec-55859-F5902_sp01-001.fits I read a date.",
         "The expected answer follows.",
+        "As stated in the catalogue, this is a CV.",
+        "The catalogue lists it as a carbon star.",
+        "According to the literature it is a member.",
+        "Since it is labelled, I look for C2.",
+        "It is labeled a CV.",
+        "It is catalogued as a white dwarf.",
+        "This is a known cataclysmic variable.",
+        "It is confirmed to be a carbon star.",
+        "SIMBAD gives it as a carbon star.",
+        "The metadata says YES.",
+        "The truth is YES.",
+        "The gr\u043eund truth agrees.",
+        "The GR\u041eUND truth agrees.",
+        "The ground\u2011truth agrees.",
+        "The **ground** truth agrees.",
+        "The gro\u200bund truth agrees.",
+        "I\u2019ve been told it is one.",
+        "We know it is one.",
+        "The label: YES.",
+        "The hint tells me where to look.",
+        "The system prompt says YES.",
+        "I must arrive at YES.",
+        "The intended answer is clear.",
+        "The verdict we were given is YES.",
+        "Example 1 looks the same.",
+        "I pretend not to know.",
+        "This is Gaia DR3 4295806720.",
+        "LAMOST J012606.12+021203.4 is blue.",
+        "Its obsid is known to me.",
     ],
 )
 def test_leaks(text: str) -> None:
@@ -150,11 +209,26 @@ def test_leaks(text: str) -> None:
         "The guideline asks for several Balmer lines.",
         "Before I answer, I look at the expected place of He II 4686.",
         "The classification rests on the Balmer lines.",
+        "The panel is labelled Hα.",
+        "A catalogue of such stars would want this one.",
+        "It is classified as a carbon star by its C2 bands.",
+        "It is in truth a broad line.",
+        "The known lines of He I lie here.",
+        "This leads to no conclusion, and I must say no more.",
+        "TiO 7054 is confirmed by TiO 6158.",
         "I know that TiO has its sharp edge on the blue side.",
     ],
 )
 def test_words_that_leak_nothing(text: str) -> None:
     assert find_leak([text], ["spec-55859-F5902_sp01-001.fits", "star"]) is None
+
+
+@pytest.mark.parametrize("name", ["evidence_sentences.txt", "evidence_sentences_other.txt"])
+def test_no_sentence_on_spectra_is_taken_for_a_leak(name: str) -> None:
+    lines = (Path(__file__).parents[1] / "data" / name).read_text().splitlines()
+    sentences = [line for line in lines if line and not line.startswith("#")]
+    assert len(sentences) > 100
+    assert [line for line in sentences if find_leak([line], [])] == []
 
 
 def test_short_names_and_plain_words_of_names_are_not_looked_for() -> None:

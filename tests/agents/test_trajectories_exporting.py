@@ -9,12 +9,15 @@ import pytest
 from datasets import load_dataset
 from trajectory_kit import GOOD, folder_of, inspect, star, stars
 
+from specvi_agents.scripted import Scripted
 from specvi_agents.trajectories import Store, read, to_messages
+from specvi_agents.trajectories.drafting import choose, draft
 from specvi_agents.trajectories.exporting import export
 from specvi_agents.trajectories.importing import import_released
 from specvi_agents.trajectories.screening import screen_all
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.runs.record import choose_split
 from specvi_benchmark.splits import Split
 from specvi_benchmark.splits.io import write_split
 
@@ -106,6 +109,19 @@ def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         return printed.err if code else printed.out
 
     return run
+
+
+def test_what_an_earlier_and_larger_draft_left_is_screened_with_its_spectrum(
+    said: Callable[..., str], tmp_path: Path
+) -> None:
+    """A draft of two was killed before the screening; then one is asked for."""
+    write_split(stars(2), tmp_path / "stars")
+    chosen, reference = choose_split(str(tmp_path / "stars"), "train", None, None)
+    draft(Scripted(), "scripted", choose(chosen, None), reference, tmp_path / "made")
+    one = ["--teacher", "scripted", "--split", tmp_path / "stars", "--per-task", "1"]
+    said("trajectories", "draft", *one, "--out", tmp_path / "made")
+    unchecked = [item.changes[0].unchecked for item in read(tmp_path / "made")]
+    assert unchecked == [{}, {}]
 
 
 @pytest.mark.slow

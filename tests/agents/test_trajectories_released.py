@@ -3,6 +3,7 @@
 import io
 import json
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from trajectory_kit import GOOD, call, folder_of, inspect, stars
 from specvi_agents.environment import EnvironmentOptions
 from specvi_agents.messages import ToolCall
 from specvi_agents.trajectories import Store, read, to_messages
+from specvi_agents.trajectories.exporting import export
 from specvi_agents.trajectories.importing import ImportReport, import_released
 from specvi_agents.trajectories.overlap import overlaps
 from specvi_agents.trajectories.released import ReleasedRow, from_row, task_of, to_row
 from specvi_agents.trajectories.screening import screen_all
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.splits import Split
 from specvi_benchmark.tasks import get_task
 
 SYSTEM = "You are a helpful assistant."
@@ -61,7 +64,7 @@ def written(folder: Path, rows: list[dict[str, Any]]) -> Path:
     folder.mkdir(exist_ok=True)
     for one in rows:
         for number, name in enumerate(one["images"]):
-            if "/" not in name:
+            if isinstance(name, str) and name and "/" not in name:
                 (folder / name).write_bytes(png(number))
     path = folder / "set.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
@@ -179,6 +182,12 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown column": (row(extra=1), "extra"),
     "another speaker": (row(conversations=[{"from": "robot", "value": "x"}]), "from"),
     "outside the folder": (row(images=["../7_0.png", "7_1.png", "7_2.png"]), "outside"),
+    "outside without a folder": (row(images=["/7_0.png", "7_1.png", "7_2.png"]), "outside"),
+    "no name": (row(images=["", "7_1.png", "7_2.png"]), "outside"),
+    "a name too long": (row(images=["x" * 300 + "/", "7_1.png", "7_2.png"]), "missing"),
+    "a name that can't be seen": (row(source_name="a\u202e.fits"), "can't be seen"),
+    "half a letter": (row(source_name="a\ud800.fits"), "can't be seen"),
+    "pictures that are none": (row(images=[{"bytes": "x", "path": ["y"]}]), "valid string"),
     "missing picture": (row(images=["none/7_0.png", "7_1.png", "7_2.png"]), "missing"),
 }
 
@@ -239,6 +248,95 @@ def test_parquet_with_pictures_inside(tmp_path: Path) -> None:
     assert [to_row(item, 0)[0].plain() for item in read(tmp_path / "store")] == rows
 
 
+@pytest.mark.parametrize("name", [None, "image.png"])
+def test_pictures_without_names_of_their_own_survive_both_ways(tmp_path: Path, name: str | None) -> None:
+    rows = [
+        {**row(index), "images": [{"bytes": png(10 * index + n), "path": name} for n in range(3)]}
+        for index in (1, 2)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "set.parquet")
+    assert import_released(tmp_path / "set.parquet", tmp_path / "store").taken == 2
+    export(Store(tmp_path / "store"), tmp_path / "out", "released", at_least="draft", repo_id="me/set")
+    assert import_released(tmp_path / "out" / "trajectories.jsonl", tmp_path / "again").taken == 2
+    pictures = [
+        [image["bytes"] for image in to_messages(item)["images"]] for item in read(tmp_path / "again")
+    ]
+    assert pictures == [[png(10 * index + n) for n in range(3)] for index in (1, 2)]
+
+
+def test_no_picture_is_written_outside_of_an_export(tmp_path: Path) -> None:
+    """Neither from pictures inside of a row, nor from a log that somebody wrote in."""
+    inside = {**row(1), "images": [{"bytes": png(n), "path": f"../../evil-{n}.png"} for n in range(3)]}
+    pq.write_table(pa.Table.from_pylist([inside]), tmp_path / "set.parquet")
+    report = import_released(tmp_path / "set.parquet", tmp_path / "store")
+    assert "outside" in report.left_out[0].why
+    _, store = imported(tmp_path / "b", [row(1)])
+    log = store.folder / "trajectories.jsonl"
+    log.write_text(log.read_text().replace('"1_0.png"', '"../../evil.png"'))
+    with pytest.raises(UserError, match="outside"):
+        export(store, tmp_path / "out", "released", at_least="draft", repo_id="me/set")
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_a_last_line_without_an_end_is_a_row(tmp_path: Path) -> None:
+    path = written(tmp_path, [row(1), row(2)])
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert import_released(path, tmp_path / "store").taken == 2
+
+
+def test_counts_that_are_not_those_of_the_conversation_are_told(tmp_path: Path) -> None:
+    report, _ = imported(tmp_path, [row(1), row(2, total_iterations=-5), row(3, total_tool_calls=0)])
+    assert (report.taken, report.miscounted) == (3, 2)
+
+
+def conversation(*turns: tuple[str, str]) -> dict[str, Any]:
+    values = [{"from": who, "value": text} for who, text in (("system", SYSTEM), *turns)]
+    marks = sum(one["value"].count("<image>") for one in values)
+    return row(1, conversations=values, images=[f"1_{number}.png" for number in range(marks)])
+
+
+BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a call without an answer": (
+        conversation(("human", ASKED), ("gpt", GOOD[0]), ("gpt", GOOD[2])),
+        ["format", "windows"],
+    ),
+    "no picture at all": (conversation(("human", ASKED[8:]), ("gpt", GOOD[2])), ["windows"]),
+    "two pictures for one call": (
+        conversation(("human", ASKED), ("gpt", GOOD[0]), ("human", BLOCK.replace("<image>", "<image>" * 2)), ("gpt", GOOD[2])),
+        ["windows"],
+    ),
+    "words of a person for a picture": (
+        conversation(("human", ASKED), ("gpt", GOOD[0]), ("human", "You are right. Say YES."), ("gpt", GOOD[2])),
+        ["windows"],
+    ),
+    "the question tells the answer": (
+        conversation(("human", f"{ASKED}\nThe ground truth is YES."), ("gpt", GOOD[2])),
+        ["leak"],
+    ),
+    "a second question": (conversation(("human", ASKED), ("human", "Well?"), ("gpt", GOOD[2])), ["format"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "checks"), BROKEN.values(), ids=BROKEN)
+def test_what_is_wrong_with_the_turns_of_a_row_is_found_without_its_spectrum(
+    tmp_path: Path, bad: dict[str, Any], checks: list[str]
+) -> None:
+    _, store = imported(tmp_path, [bad])
+    screen_all(store, {})
+    (item,) = read(store.folder)
+    assert list(item.faults) == checks
+
+
+def test_another_file_is_not_added_to_an_import_that_was_killed(tmp_path: Path) -> None:
+    _, store = imported(tmp_path / "a", [row(1), row(2)])
+    (store.folder / "import.json").unlink()
+    whole = (store.folder / "trajectories.jsonl").read_bytes()
+    other = written(tmp_path / "b", [row(1, source_name="other.fits"), row(2), row(3)])
+    with pytest.raises(UserError, match="holds trajectories"):
+        import_released(other, store.folder)
+    assert (store.folder / "trajectories.jsonl").read_bytes() == whole
+
+
 def test_an_import_that_was_killed_goes_on_and_a_finished_one_is_not_added_to(tmp_path: Path) -> None:
     path = written(tmp_path, [row(1), row(2)])
     import_released(path, tmp_path / "store")
@@ -274,6 +372,17 @@ def test_the_same_object_under_another_file(tmp_path: Path) -> None:
     (found,) = overlaps([other], [stars(2, part="test")])
     assert (found.by, found.candidate) == ("object", "star-1")
     assert overlaps([other], [stars(2, part="train")]) == []
+
+
+def test_a_file_that_two_splits_know_under_two_objects(tmp_path: Path) -> None:
+    """Its object in the first has another file in that one's test part."""
+    train, test = stars(1).candidates[0], stars(2, part="test").candidates[1]
+    one = Split("one", "1", (replace(train, object_id="same"), replace(test, object_id="same")), {})
+    two = Split("two", "1", (replace(train, object_id="other"),), {})
+    _, store = imported(tmp_path, [row(1, source_name="file-000000.fits")])
+    for splits in ([one, two], [two, one]):
+        (found,) = overlaps(store.records().values(), splits)
+        assert (found.by, found.candidate) == ("object", "star-1")
 
 
 def test_an_imported_one_is_screened_with_the_spectrum_of_its_file(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trajectory_kit import GOOD, folder_of, inspect, only, star
+from trajectory_kit import GOOD, folder_of, inspect, only, record, star
 
 from specvi_agents.trajectories import Store, Trajectory, read
-from specvi_agents.trajectories.records import SCHEMA_VERSION, Change
+from specvi_agents.trajectories.records import SCHEMA_VERSION, Change, Record
 from specvi_agents.trajectories.review import audit, reject, revise, vote
 from specvi_agents.trajectories.screening import screen_all
+from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
 
 TRACE = inspect(GOOD)
@@ -122,6 +123,69 @@ def test_auditors_and_voters_are_different_people(store: Store) -> None:
         vote(store, "star-0", by="Ann SMITH", why="x", ballot="for")
 
 
+@pytest.mark.parametrize("name", [" ann", "ANN", "\u0410nn", "Ann\u200b", "\uff21nn"])
+def test_one_person_under_two_spellings_is_one(store: Store, name: str) -> None:
+    revised(store)
+    with pytest.raises(UserError, match="revised this text"):
+        audit(store, "star-0", by=name, why="x")
+
+
+def test_nobody_audits_their_own_words_whoever_read_them_since(store: Store) -> None:
+    revised(store, by="Ann", t7=GOOD[-1].replace("as well", "too"))
+    revised(store, by="Ben")
+    for name in ("Ann", "Ben"):
+        with pytest.raises(UserError, match="revised this text"):
+            audit(store, "star-0", by=name, why="x")
+    revised(store, by="Cleo", t7=GOOD[-1].replace("as well", "also"))
+    assert audit(store, "star-0", by="Ann", why="x").state == "revised"  # none of it is Ann's any more
+
+
+def test_a_revision_is_checked_as_the_first_text_was(store: Store) -> None:
+    with pytest.raises(UserError, match="can't be checked as the first one"):
+        revise(store, "star-0", by="Ann", why="x", texts={}, question=None)
+
+
+def test_what_is_wrong_in_two_turns_is_mended_in_one_act(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = tuple(text.replace("<think>", "<think>As the label says. ") for text in GOOD)
+    made = folder_of(tmp_path / "made", [inspect(told)])
+    screen_all(made, {})
+    assert only(made).state == "rejected"
+
+    def command(*arguments: str) -> str:
+        signed = ("--reviewer", "Ann", "--why", "it leaks")
+        with pytest.raises(SystemExit):
+            main(["trajectories", "review", str(made.folder), "star-0", *arguments, *signed])
+        return "".join(capsys.readouterr())
+
+    (tmp_path / "last.txt").write_text(GOOD[2] + "\n")
+    edits = ("--turn", "3", "--text", GOOD[0], "--turn", "5", "--text", GOOD[1])
+    assert "does not pass" in command(*edits)
+    assert "which text for which turn" in command(*edits, "--turn", "7")
+    assert "which text for which turn" in command("--text", GOOD[0])
+    assert "what has been done" in command()
+    assert "rejected → revised" in command(*edits, "--turn", "7", "--text", f"@{tmp_path / 'last.txt'}")
+    spoken = [turn.text for turn in only(made).trace.turns if turn.role == "assistant"]
+    assert spoken == list(GOOD)
+
+
+def test_a_draft_that_comes_while_the_logs_are_read_is_no_contradiction(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = Store.records
+
+    def meanwhile(self: Store) -> dict[str, Record]:
+        found = records(self)
+        monkeypatch.setattr(Store, "records", records)
+        self.add(record(TRACE, id="star-9"), TRACE.pictures)
+        screen_all(self, {"star-9": star().question})
+        return found
+
+    monkeypatch.setattr(Store, "records", meanwhile)
+    assert list(store.trajectories()) == ["star-0"]
+
+
 def test_a_revision_voids_audits_and_brings_a_rejected_one_back(store: Store) -> None:
     revised(store)
     audit(store, "star-0", by="Ben", why="x")
@@ -143,11 +207,12 @@ def test_a_draft_can_only_be_screened_or_rejected(tmp_path: Path) -> None:
 
 DO: dict[str, Callable[[Store, str], object]] = {
     "revise": lambda s, who: revise(s, "star-0", by=who, why="x", texts={}, question=None),
+    "rewrite": lambda s, who: revise(s, "star-0", by=who, why="x", texts={LAST_TURN: GOOD[-1].replace("as well", f"as well, says {who}")}, question=None),
     "audit": lambda s, who: audit(s, "star-0", by=who, why="x"),
     "for": lambda s, who: vote(s, "star-0", by=who, why="x", ballot="for"),
     "against": lambda s, who: vote(s, "star-0", by=who, why="x", ballot="against"),
     "reject": lambda s, who: reject(s, "star-0", by=who, why="x"),
-}
+}  # fmt: skip
 PEOPLE = ("Ann", "Ben", "Cleo", "Dan")
 
 
@@ -158,14 +223,15 @@ def test_any_order_of_acts_ends_where_a_second_account_of_the_rules_says(
 ) -> None:
     store = folder_of(tmp_path_factory.mktemp("store") / "made", [TRACE])
     store.change(
-        Change(schema_version=SCHEMA_VERSION, id="star-0", action="screen", by="screening 1", at="2026-01-01", why="x", before="draft", after="screened")
+        Change(schema_version=SCHEMA_VERSION, id="star-0", action="screen", by="screening 1", at="2026-01-01", why="x", before="draft", after="screened", unchecked={"evidence": "no spectrum"})
     )  # fmt: skip
-    stage, reviser, auditors, votes = "screened", "", set(), {}
+    stage, reviser, writer, auditors, votes = "screened", "", "", set(), {}
     for act, who in acts:
         legal = True
-        if act == "revise" and stage in {"screened", "revised", "audited", "rejected"}:
+        if act in {"revise", "rewrite"} and stage in {"screened", "revised", "audited", "rejected"}:
             stage, reviser, auditors, votes = "revised", who, set(), {}
-        elif act == "audit" and stage == "revised" and who != reviser and who not in auditors:
+            writer = who if act == "rewrite" else writer
+        elif act == "audit" and stage == "revised" and who not in {reviser, writer, *auditors}:
             auditors.add(who)
             stage = "audited" if len(auditors) == 2 else "revised"
         elif act in {"for", "against"} and stage == "audited" and who not in votes:

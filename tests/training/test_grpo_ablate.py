@@ -1,7 +1,9 @@
 """An ablation: its commands and their order, nothing done twice, and a table that SciPy and scikit-learn agree with."""
 
 import json
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,53 @@ def test_jobs_run_in_order_once_and_go_on_after_a_failure(tmp_path: Path) -> Non
     assert set(seconds(mended, tmp_path)) == {"a/one", "two", "three"}
 
 
+def test_a_command_that_a_killed_ablation_left_at_work_is_waited_for(tmp_path: Path) -> None:
+    trail = tmp_path / "trail"
+    slow = f"import time; t = open({str(trail)!r}, 'ab', buffering=0); t.write(b'<'); time.sleep(2); t.write(b'>')"
+    killed = (
+        "import sys; from pathlib import Path; from specvi_training.ablate.jobs import Job, run_all; "
+        f"run_all([Job('slow', (sys.executable, '-c', {slow!r}))], Path({str(tmp_path)!r}), "
+        "workers=1, threads=1, tell=print)"
+    )
+    with subprocess.Popen([sys.executable, "-c", killed], stdout=subprocess.DEVNULL) as process:
+        while not (trail.exists() and trail.read_text()):
+            time.sleep(0.01)
+        process.kill()
+    said: list[str] = []
+    run_all([job("slow", slow)], tmp_path, workers=1, threads=1, tell=said.append)
+    assert trail.read_text() == "<><>"
+    assert any("still at work" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"test": {"split": "mini", "part": "train", "tasks": ["cv"]}}, "the same in draft"),
+        ({"test": {"split": "mini", "part": "dev", "tasks": ["cv"]}}, "the same in grpo_mini: dev"),
+        ({"draft": None}, "a file of the ablation is missing"),
+        ({"launch": ["accelerate", "launch", "--config_file", "gone.yaml"]}, "gone.yaml"),
+    ],
+)
+def test_what_would_come_to_light_late_or_never_is_refused_at_once(
+    tmp_path: Path, parts: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        ablate(config(arms=[{"stage": "sft+rl"}], **parts), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_marked_lines_of_ablate_3b_are_arms_too(tmp_path: Path) -> None:
+    text = find_config("ablate_3b").read_text(encoding="utf-8")
+    assert text.count("\n#- ") == 4
+    path = tmp_path / "whole.yaml"
+    path.write_text(text.replace("\n#- ", "\n"), encoding="utf-8")
+    whole = load_config(str(path), AblateConfig)
+    assert {arm.name for arm in whole.arms} >= {"sft, no tool", "sft+rl, no tool"}
+    path.write_text(text.replace("\n#-   - ", "\n  - "), encoding="utf-8")
+    with pytest.raises(UserError, match="needs trajectories without it"):
+        load_config(str(path), AblateConfig)
+
+
 class Chance:
     """Answers by lot, sometimes not at all."""
 
@@ -173,3 +222,17 @@ def test_another_ablation_in_the_same_folder_is_refused(
     ablate(config(workers=2, threads=1), tmp_path)
     with pytest.raises(UserError, match="holds another ablation"):
         ablate(config(seeds=[1]), tmp_path)
+
+
+def test_an_ablation_whose_trainings_were_edited_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specvi_training.ablate.run.run_all", lambda *_, **__: None)
+    monkeypatch.setattr("specvi_training.ablate.run.lines", lambda _: [])
+    monkeypatch.setattr("specvi_training.ablate.run.markdown", lambda _: "")
+    own = tmp_path / "own.yaml"
+    own.write_text(find_config("grpo_mini").read_text(encoding="utf-8"))
+    ablate(config(grpo=str(own)), tmp_path / "out")
+    own.write_text(own.read_text().replace("learning_rate: 1.0e-4", "learning_rate: 2.0e-4"))
+    with pytest.raises(UserError, match="holds another ablation"):
+        ablate(config(grpo=str(own)), tmp_path / "out")

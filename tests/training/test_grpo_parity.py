@@ -278,6 +278,19 @@ def test_rewards_are_those_of_the_recorded_words(make) -> None:
     assert replay.same >= 2
 
 
+@pytest.mark.parametrize("said", [BARE_NO, "x"])
+def test_a_group_of_like_rewards_moves_nothing(make, said: str) -> None:
+    """Eight times 0.8, or −0.2: in float32 the mean is another number, and Adam makes a whole step of any rest."""
+    trainer = make(prompt="official")
+    trainer.num_generations = 8
+    try:
+        output = scored(trainer, [1] * 8, [[said]] * 8)
+    finally:
+        trainer.num_generations = 2
+    assert len({rollout.get_reward() for rollout in trainer.environments}) == 1
+    assert output["advantages"].tolist() == [0.0] * 8
+
+
 def test_an_answer_without_room_is_taken_back(make) -> None:
     """A tool's answer that would be too long is one the model has not seen: the inspection ends as cut off."""
     trainer = make(prompt="official")

@@ -163,9 +163,87 @@ def test_it_ends_early_when_dev_gets_no_better(asked: Path, tmp_path: Path) -> N
     )  # of 12: the first score, and two no better (a random model answers nothing)
 
 
+@pytest.fixture
+def _scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let dev scores be what they are told to be, by step: best after the second."""
+    told = {1: 0.2, 2: 0.5, 3: 0.4, 4: 0.5, 5: 0.3, 6: 0.9}
+
+    def score(self: Any) -> dict[str, float]:
+        found = {"eval_f1": told[self.state.global_step]}
+        self.log(found)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, found)
+        return found
+
+    monkeypatch.setattr(InspectingTrainer, "evaluate", lambda self, *_, **__: score(self))
+
+
+@pytest.mark.usefixtures("_drawing", "_scores")
+@pytest.mark.parametrize("kill_at", [3, 4, 5])
+def test_a_killed_training_ends_as_early_and_with_the_best_weights(
+    asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kill_at: int
+) -> None:
+    """Patience 3, best at 2: it ends at 5, wherever it was killed, and with the weights of 2, though it has moved.
+
+    Killed at 5: after the last checkpoint, before the model is written.
+    """
+    dev = kit.write_asked(tmp_path / "dev-split", 3, "dev")
+    told = kit.small_config(
+        asked,
+        epochs=3,
+        dev={"split": str(dev), "patience": 3},
+        kept={"every": 1, "log_every": 1, "checkpoints": 2},
+    )
+    out = tmp_path / "out"
+
+    def kill(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    saving = InspectingTrainer._save_checkpoint
+
+    def saved(self: Any, *rest: Any) -> None:
+        saving(self, *rest)
+        if self.state.global_step == kill_at:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        if kill_at == 5:
+            patch.setattr("specvi_training.watched.save_model", kill)
+        else:
+            patch.setattr(InspectingTrainer, "_save_checkpoint", saved)
+        with pytest.raises(Killed):
+            train(told, out)
+    moved_to = out.rename(tmp_path / "moved")
+    record = train(told, moved_to)
+    assert record.outcome is not None
+    assert (record.outcome["steps"], record.outcome["best_step"]) == (5, 2)
+    best = load_file(moved_to / "checkpoints" / "checkpoint-2" / "model.safetensors")
+    assert all(torch.equal(value, best[name]) for name, value in weights(moved_to / "model").items())
+    assert [line["step"] for line in TrainFolder(moved_to).lines() if "dev" in line] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.usefixtures("_drawing")
+def test_adapters_go_on_after_a_kill_to_the_same_bits(asked: Path, tmp_path: Path) -> None:
+    told = kit.small_config(
+        asked,
+        model={"trained": "language", "lora": {"rank": 2, "alpha": 4, "dropout": 0.1}},
+    )
+
+    def kill(line: Any) -> None:
+        if line["step"] == 3:
+            raise Killed
+
+    train(told, tmp_path / "whole")
+    with pytest.raises(Killed):
+        train(told, tmp_path / "killed", kill)
+    train(told, tmp_path / "killed")
+    assert not any(moved(tmp_path / "whole" / "model", tmp_path / "killed" / "model").values())
+    assert any(moved(tmp_path / "whole" / "base", tmp_path / "killed" / "model").values())
+
+
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
+        ({"inspection": {"votes": "3"}}, "do nothing in a training"),
         ({"rollouts": {"prompts": 60}}, "do not fill one round"),
         ({"rollouts": {"prompts": 3, "updates": 2}}, "no multiple of updates"),
         ({"kept": {"every": 3}, "rollouts": {"updates": 2}}, "lies between two rounds"),
@@ -182,6 +260,12 @@ def test_what_can_t_be_is_refused_before_anything_is_loaded(
 ) -> None:
     with pytest.raises(UserError, match=said):
         train(kit.small_config(asked, **parts), tmp_path / "out")
+
+
+@pytest.mark.parametrize("part", ["questions", "dev"])
+def test_no_training_sees_a_test_part(asked: Path, part: str) -> None:
+    with pytest.raises(UserError, match=f"{part}.part: Input should be 'train', 'dev' or 'cal'"):
+        kit.small_config(asked, **{part: {"split": str(asked), "part": "test"}})
 
 
 def test_objects_that_are_watched_on_are_not_trained_on(asked: Path, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_accelerate_reads_the_launch_files(file: str, processes: int, stage: int
         ({"model": {"tiny": {"heads": 3}}}, "heads is even"),
         ({"model": {"tiny": {"vision_hidden_size": 40}}}, "vision_hidden_size"),
         ({"model": {"tiny": {"picture_px": [100, 112]}}}, "multiples of 28"),
-        ({"dev": {"split": "mini", "part": "test"}}, "take dev or cal"),
+        ({"dev": {"split": "mini", "part": "test"}}, "dev.part"),
     ],
 )
 def test_a_mistake_is_one_message_that_names_the_key(tmp_path: Path, change: dict, told: str) -> None:

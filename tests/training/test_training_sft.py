@@ -71,7 +71,15 @@ def trained(config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def dev(make_split, tmp_path: Path) -> Path:
     """Return the folder of a split of four dev candidates whose objects are in no trajectory."""
     split = make_split(4, part="dev")
-    others = tuple(replace(c, id=f"dev-{c.id}", object_id=f"dev-{c.object_id}") for c in split.candidates)
+    others = tuple(
+        replace(
+            c,
+            id=f"dev-{c.id}",
+            object_id=f"dev-{c.object_id}",
+            spectrum=replace(c.spectrum, name=f"dev-{c.spectrum.name}"),
+        )
+        for c in split.candidates
+    )
     write_split(Split("dev", "1", others, {}), tmp_path / "dev-split")
     return tmp_path / "dev-split"
 
@@ -86,6 +94,7 @@ def moved(before: Path, after: Path) -> dict[str, bool]:
     return {name: not torch.equal(old[name], new[name]) for name in old}
 
 
+@pytest.mark.slow
 def test_language_alone_is_trained_where_the_paper_says_so(config: Config, tmp_path: Path) -> None:
     out = tmp_path / "out"
     record = train(config(model={"trained": "language"}), out)
@@ -105,6 +114,7 @@ def test_everything_is_trained_where_asked_and_the_loss_falls(trained: Path) -> 
     assert losses[-1] < 0.9 * losses[0]
 
 
+@pytest.mark.slow
 def test_adapters_are_merged_into_weights_that_load_anywhere(config: Config, tmp_path: Path) -> None:
     out = tmp_path / "out"
     record = train(config(model={"trained": "language", "lora": {"rank": 4, "alpha": 8}}), out)

@@ -14,9 +14,11 @@ from pydantic import BaseModel, Field, PositiveInt, model_validator
 from specvi_agents.options import AgentOptions, refuse_rest
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel, parse_yaml, read_text, validate, write_text
-from specvi_benchmark.splits import Part
 
 Model = TypeVar("Model", bound=BaseModel)
+
+SeenPart = Literal["train", "dev", "cal"]
+"""A part that a training may see: never ``test``, nor to choose a checkpoint."""
 
 
 class TinyPart(StrictModel):
@@ -126,20 +128,12 @@ class DevPart(StrictModel):
     """
 
     split: str
-    part: Part = "dev"
+    part: SeenPart = "dev"
     tasks: tuple[str, ...] = ()
     limit: PositiveInt | None = None
     patience: PositiveInt | None = None
     batch_size: PositiveInt = 8
     max_tokens: PositiveInt = 2048
-
-    @model_validator(mode="after")
-    def _no_test(self) -> Self:
-        if self.part == "test":
-            raise ValueError(
-                "what is chosen on test candidates would be scored on what chose it: take dev or cal"
-            )
-        return self
 
 
 class KeptPart(StrictModel):
@@ -188,6 +182,15 @@ class Recipe(StrictModel):
             A key or value can't be used.
         """
         options, rest = AgentOptions.read(self.inspection)
+        if drawn := sorted(
+            {"votes", "abstain_on_split", "temperature", "seed", "max_tokens"} & set(self.inspection)
+        ):
+            raise UserError(
+                "options of a run do nothing in a training",
+                where=f"inspection: {', '.join(drawn)}",
+                expected="what an inspection shows: style, title, prompt, tool, dialect, profile",
+                fix="take them out, and hand them to `specvi run`",
+            )
         refuse_rest(rest, "in a training's `inspection`")
         return options
 
@@ -212,6 +215,24 @@ def load_config(name_or_path: str, kind: type[Model], overrides: Mapping[str, ob
     for key, value in (overrides or {}).items():
         _set(content, key, value)
     return validate(kind, content, source)
+
+
+def recipe_of(name_or_path: str) -> Literal["sft", "grpo"]:
+    """Tell which training a configuration is of, by what it learns from: ``data``, or ``questions``.
+
+    Raises
+    ------
+    UserError
+        There is no such configuration, or it has neither.
+    """
+    source = find_config(name_or_path)
+    content = parse_yaml(source.read_text(encoding="utf-8"), source)
+    keys = set(content) if isinstance(content, dict) else set()
+    if len(keys & {"data", "questions"}) != 1:
+        raise UserError(
+            "not the configuration of a training", where=source, expected="data (SFT) or questions (GRPO)"
+        )
+    return "sft" if "data" in keys else "grpo"
 
 
 def find_config(name_or_path: str) -> Path | Traversable:

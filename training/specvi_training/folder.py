@@ -147,7 +147,21 @@ class TrainFolder:
                 whole[step] = path
         last = max(whole, default=None)
         self._cut_log(last or 0)
-        return None if last is None else whole[last]
+        if last is None:
+            return None
+        self._point_here(whole[last])
+        return whole[last]
+
+    def _point_here(self, checkpoint: Path) -> None:
+        """Let a checkpoint name the best one by where it lies now: the folder may have moved, or be named otherwise.
+
+        transformers forgets a best checkpoint that it does not find, and would hand out the last weights.
+        """
+        path = checkpoint / STATE_FILE
+        state = json.loads(path.read_text(encoding="utf-8"))
+        best = state.get("best_model_checkpoint")
+        if best is not None:
+            write_json(path, {**state, "best_model_checkpoint": str(self.checkpoints / Path(best).name)})
 
     def log(self, line: Mapping[str, Any]) -> None:
         """Add a line to the log."""

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transformers import EarlyStoppingCallback, TrainerCallback
+from transformers import TrainerCallback
 
+from specvi_training.card import write_card
 from specvi_training.config import Recipe
 from specvi_training.dev import METRIC, DevScorer
-from specvi_training.folder import TrainFolder
+from specvi_training.folder import TrainFolder, TrainRecord, now
+from specvi_training.model import Base, count_weights, save_model
 
 Report = Callable[[Mapping[str, Any]], None]
 
@@ -71,8 +73,33 @@ def callbacks(recipe: Recipe, folder: TrainFolder, report: Report) -> list[Train
     """Return the log, and the end of a training that no longer gets better."""
     found: list[TrainerCallback] = [LogCallback(folder, report)]
     if recipe.dev is not None and recipe.dev.patience is not None:
-        found.append(EarlyStoppingCallback(recipe.dev.patience))
+        found.append(Patience(recipe.dev.patience))
     return found
+
+
+class Patience(TrainerCallback):  # type: ignore[misc]  # a foreign class
+    """Ends a training when so many scores in a row are no better than the best one before.
+
+    transformers' own callback counts in memory, so that a resumed training would begin to count anew. This one reads
+    the log, which a checkpoint holds.
+    """
+
+    def __init__(self, patience: int) -> None:
+        self._patience = patience
+
+    def on_train_begin(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """End at once where a kill came between the last score and the model."""
+        self._judge(state, control)
+
+    def on_evaluate(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Judge the score that has come."""
+        self._judge(state, control)
+
+    def _judge(self, state: Any, control: Any) -> None:
+        name = f"eval_{METRIC}"
+        scores = [line[name] for line in state.log_history if name in line]
+        if scores and len(scores) - 1 - scores.index(max(scores)) >= self._patience:
+            control.should_training_stop = True
 
 
 class LogCallback(TrainerCallback):  # type: ignore[misc]  # a foreign class
@@ -127,6 +154,11 @@ class WatchedTrainer:
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, named)
         return named
 
+    def _run_epoch(self: Any, *args: Any, **named: Any) -> None:
+        """Make no step where a resumed training had ended."""
+        if not self.control.should_training_stop:
+            super()._run_epoch(*args, **named)  # type: ignore[misc]  # the trainer's
+
     def _load_from_checkpoint(self: Any, resume_from_checkpoint: str, model: Any = None) -> None:
         """Load the weights to go on from."""
         if self.is_deepspeed_enabled or hasattr(self.model, "peft_config"):
@@ -140,6 +172,26 @@ class WatchedTrainer:
             super()._load_best_model()  # type: ignore[misc]  # the trainer's
         else:
             _load_weights(self.model, self.state.best_model_checkpoint)
+
+
+def finish(trainer: Any, recipe: Recipe, folder: TrainFolder, base: Base, record: TrainRecord) -> TrainRecord:
+    """Write the model and its card, and close the record."""
+    state = trainer.state
+    weights = count_weights(trainer.model)
+    outcome = {
+        "steps": state.global_step,
+        "best_step": state.best_global_step,
+        "best_dev": state.best_metric,
+        "weights": weights["all"],
+        "trained_weights": weights["trained"],
+    }
+    finished = record.model_copy(update={"ended": now(), "outcome": outcome})
+    save_model(trainer, base, folder.model, precision=recipe.optimiser.precision)
+    if trainer.is_world_process_zero():
+        write_card(folder.model, finished)
+        folder.write(finished)
+    trainer.accelerator.wait_for_everyone()
+    return finished
 
 
 def _load_weights(model: Any, folder: str) -> None:

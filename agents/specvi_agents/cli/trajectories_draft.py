@@ -91,10 +91,11 @@ def draft(
         except KeyboardInterrupt:
             console.print("Interrupted. The same command goes on where it stopped.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
-    made, seconds = last.done - drafted, time.monotonic() - began
+    made = sum(count for outcome, count in last.counts.items() if outcome != "error")
+    seconds = time.monotonic() - began
     if made and not json_:
         typer.echo(f"{made} inspected in {seconds:.0f} s, {made / seconds:.1f} a second")
-    screen_and_tell(Store(out), {c.id: c.question for c in candidates}, json_=json_)
+    screen_and_tell(Store(out), {c.id: c.question for c in chosen.candidates}, json_=json_)
     if broken := last.counts.get("error", 0):
         typer.echo(
             f"{broken} broke off without an answer and are not kept; the same command tries them again.",

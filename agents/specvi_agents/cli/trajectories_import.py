@@ -71,6 +71,8 @@ def _tell(report: "ImportReport") -> None:
         )
     if report.beyond_repair:
         typer.echo(f"{report.beyond_repair} damaged characters that nobody can tell: their rows are left out")
+    if report.miscounted:
+        typer.echo(f"{report.miscounted} rows state other counts of turns and calls than they have")
     if report.overlapping:
         verb = "taken all the same" if report.overlap_allowed else "left out"
         typer.echo(f"{len(report.overlapping)} rows show held-out candidates, {verb}")

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -33,8 +33,10 @@ def review(
     revise: Annotated[
         bool, typer.Option("--revise", help="Read and, with --turn, rewritten. Alone: nothing had to change.")
     ] = False,
-    turn: Annotated[int | None, typer.Option(min=1, help="Turn to rewrite, with --text.")] = None,
-    text: Annotated[str | None, typer.Option(help="Its new text; @FILE reads a file.")] = None,
+    turn: Annotated[
+        list[int] | None, typer.Option(min=1, help="Turn to rewrite, with --text. Both may be repeated.")
+    ] = None,
+    text: Annotated[list[str] | None, typer.Option(help="Its new text; @FILE reads a file.")] = None,
     audit: Annotated[bool, typer.Option("--audit", help="Nothing is wrong with it.")] = False,
     vote: Annotated[str | None, typer.Option(help="for or against.")] = None,
     reject: Annotated[bool, typer.Option("--reject", help="Take it out.")] = False,
@@ -51,7 +53,7 @@ def review(
     from specvi_agents.trajectories.store import Store
 
     store = Store(folder)
-    asked = [revise or turn is not None, audit, vote is not None, reject]
+    asked = [revise or bool(turn or text), audit, vote is not None, reject]
     if sum(asked) > 1:
         raise UserError(
             "one thing at a time", where="specvi trajectories review", fix="leave all but one out"
@@ -62,6 +64,12 @@ def review(
         _list(store, state, task, every=every, json_=json_)
         return
     item = store.find(id_)
+    if not any(asked) and (reviewer or why):
+        raise UserError(
+            "what has been done?",
+            where="specvi trajectories review",
+            expected="--revise, --audit, --vote or --reject",
+        )
     if not any(asked):
         _show(item, html, full=full, json_=json_)
         return
@@ -73,7 +81,7 @@ def review(
     elif reject:
         after = acts.reject(store, item.id, **signed)
     else:
-        texts = {} if turn is None else {turn: _text(text)}
+        texts = _texts(turn or [], text or [])
         question = question_of(item.record, split or [])
         after = acts.revise(store, item.id, **signed, texts=texts, question=question)
     if json_:
@@ -90,13 +98,19 @@ def _ballot(text: str) -> Literal["for", "against"]:
     raise UserError("not a vote", where="--vote", expected="for or against", got=text)
 
 
-def _text(given: str | None) -> str:
-    """Return the new text of a turn: as given, or from a file."""
+def _texts(turns: Sequence[int], given: Sequence[str]) -> dict[int, str]:
+    """Return the new text of each turn: as given, or from a file."""
     from specvi_benchmark.files import read_text
 
-    if given is None:
-        raise UserError("which text?", where="--turn", expected="--text TEXT or --text @FILE")
-    return read_text(Path(given[1:])).removesuffix("\n") if given.startswith("@") else given
+    if len(turns) != len(given) or len(set(turns)) < len(turns):
+        raise UserError(
+            "which text for which turn?",
+            where="--turn, --text",
+            expected="each --turn once, with a --text TEXT or --text @FILE",
+            got=f"{len(turns)} turns, {len(given)} texts",
+        )
+    texts = (read_text(Path(one[1:])).removesuffix("\n") if one.startswith("@") else one for one in given)
+    return dict(zip(turns, texts, strict=True))
 
 
 def _waits_for(item: "Trajectory") -> str:

@@ -7,7 +7,6 @@ from specvi_agents.trajectories.records import SCHEMA_VERSION, Record
 from specvi_agents.trajectories.screening import now
 from specvi_agents.trajectories.store import Store
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import locked
 from specvi_benchmark.runs.ask import ask
 from specvi_benchmark.runs.budget import Limits, Spending
 from specvi_benchmark.runs.log import Entry
@@ -84,8 +83,8 @@ def draft(
     UserError
         The folder holds drafts of another teacher or split; the teacher doesn't inspect.
     """
-    with locked(folder / "draft"):  # two that draft into one folder would do the same work
-        store = Store.make(folder)
+    store = Store.make(folder)
+    with store.adding():
         _open(teacher, spec, reference, folder)
         known = store.records()
         waiting = [candidate for candidate in candidates if candidate.id not in known]

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from specvi_agents.trajectories.conversation import to_messages
-from specvi_agents.trajectories.importing import REPORT_FILE
+from specvi_agents.trajectories.importing import REPORT_FILE, ImportReport
 from specvi_agents.trajectories.overlap import Overlap
 from specvi_agents.trajectories.records import State, Trajectory
 from specvi_agents.trajectories.released import to_row
+from specvi_agents.trajectories.review import person
 from specvi_agents.trajectories.screening import Funnel, funnel
 from specvi_agents.trajectories.store import Store
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import json_line, parse_json, read_text, write_bytes, write_once, write_text
+from specvi_benchmark.files import json_line, read_json_model, write_bytes, write_once, write_text
 from specvi_benchmark.hub.export import CARD
 from specvi_benchmark.hub.trajectory_card import TrajectoryFacts, trajectory_card
 from specvi_benchmark.runs.record import RUN_FILE, read_run_record
@@ -67,8 +68,9 @@ def export(
         _write_messages(items, building) if form == "messages" else _write_released(items, building)
         facts = _facts(store, items, form, repo_id, overlap, compared_with)
         write_text(building / CARD, str(trajectory_card(facts)))
+        check_free(folder)  # another export may have come meanwhile
         if folder.exists():
-            folder.rmdir()  # empty, or this fails
+            folder.rmdir()
         building.rename(folder)
     return len(items)
 
@@ -138,10 +140,10 @@ def _write_released(items: Sequence[Trajectory], folder: Path) -> None:
     owner: dict[str, str] = {}
     for number, item in enumerate(items):
         row, names = to_row(item, number)
+        taken = {name: f"{sha}.png" for name, sha in names.items() if owner.setdefault(name, sha) != sha}
+        row = row.model_copy(update={"images": tuple(taken.get(name, name) for name in row.images)})
         for name, sha256 in names.items():
-            if owner.setdefault(name, sha256) != sha256:
-                raise UserError("two pictures have one name", where=f"trajectory {item.id}", got=name)
-            write_once(folder / "images" / name, item.png(sha256))
+            write_once(folder / "images" / taken.get(name, name), item.png(sha256))
         lines.append(json_line(row.plain()))
     write_bytes(folder / DATA["released"], b"".join(lines))
 
@@ -167,7 +169,7 @@ def _facts(
         surveys=tuple(sorted({item.record.survey for item in items})),
         origin=tuple(_origin(store)),
         funnel=tuple(_funnel_row(one) for one in funnel(store.trajectories().values())),
-        reviewers=len({change.by for change in changes if change.action != "screen"}),
+        reviewers=len({person(change.by) for change in changes if change.action != "screen"}),
         rewritten=sum(any(change.edits for change in item.changes) for item in items),
         compared_with=tuple(compared_with),
         overlap=tuple(map(str, overlap)),
@@ -187,9 +189,11 @@ def _origin(store: Store) -> Iterator[str]:
             yield f"The teacher was told: {', '.join(parts)}. None of it is in the conversations"
         yield f"Versions: {', '.join(f'{name} {number}' for name, number in run.versions.items())}"
     if (store.folder / REPORT_FILE).exists():
-        report = parse_json(read_text(store.folder / REPORT_FILE), store.folder / REPORT_FILE)
-        mended = sum(report["mended"].values())
-        yield f"Imported from `{report['source']}`: {report['taken']} of {report['rows']} rows taken, {mended} damaged characters mended in {report['mended_rows']} of them, {len(report['left_out'])} rows left out"
+        report = read_json_model(store.folder / REPORT_FILE, ImportReport)
+        mended = sum(report.mended.values())
+        yield f"Imported from `{report.source}`: {report.taken} of {report.rows} rows taken, {mended} damaged characters mended in {report.mended_rows} of them, {len(report.left_out)} rows left out"
+        if report.overlap_allowed and report.overlapping:
+            yield f"{len(report.overlapping)} of the rows taken show held-out candidates of the splits that the import was held against"
 
 
 def _funnel_row(one: Funnel) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 import hashlib
 import io
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from PIL import Image, UnidentifiedImageError
@@ -21,7 +23,6 @@ from specvi_benchmark.files import (
     StrictModel,
     parse_json,
     read_bytes,
-    read_lines,
     read_text,
     write_json,
 )
@@ -48,6 +49,8 @@ class ImportReport(StrictModel):
         Damaged characters by how they were mended; ``mended_rows``: in how many of the rows taken.
     beyond_repair
         Damaged characters that nobody can tell, in the rows left out for them.
+    miscounted
+        Rows taken that state other counts of turns and calls than they have; exported as they state them.
     overlapping
         Rows that share a file or object with a candidate outside of train; left out unless that was allowed.
     """
@@ -58,6 +61,7 @@ class ImportReport(StrictModel):
     mended_rows: int
     mended: Mapping[str, int]
     beyond_repair: int
+    miscounted: int = 0
     overlapping: tuple[str, ...]
     overlap_allowed: bool
     left_out: tuple[LeftOut, ...]
@@ -101,14 +105,8 @@ def import_released(
     UserError
         The file can't be read, has other columns, or the folder is not new.
     """
-    store = Store.make(folder)
-    before = store.records()
-    if before and ((folder / REPORT_FILE).exists() or (folder / RUN_FILE).exists()):
-        raise UserError(
-            "the folder holds trajectories", where=folder, expected="a new folder", fix="name another --out"
-        )
-    reading = _Reading(pictures or path.parent, by_context, task, path.name)
     rows, read, left_out = list(_rows(path)), list[_Row](), list[LeftOut]()
+    reading = _Reading(pictures or path.parent, by_context, task, path.name)
     for number, value in enumerate(rows):
         try:
             read.append(reading.row(number, value))
@@ -116,9 +114,9 @@ def import_released(
             left_out.append(LeftOut(row=number, why=" ".join(str(reason).split())))
     shared = {item.id: item for item in overlaps((row.record for row in read), against)}
     taken = [row for row in read if allow_overlap or row.record.id not in shared]
-    for row in taken:
-        if row.record.id not in before:  # a kill may have left an import half done
-            store.add(row.record, row.pictures)
+    store = Store.make(folder)
+    with store.adding():
+        _add(store, taken)
     left_out += [
         LeftOut(row=row.number, why=f"overlap: {shared[row.record.id]}") for row in read if row not in taken
     ]
@@ -129,12 +127,30 @@ def import_released(
         mended_rows=sum(bool(row.mended) for row in taken),
         mended=dict(sum((Counter(row.mended) for row in taken), Counter())),
         beyond_repair=reading.beyond_repair,
+        miscounted=sum(_is_miscounted(row.record) for row in taken),
         overlapping=tuple(map(str, shared.values())),
         overlap_allowed=allow_overlap,
         left_out=tuple(sorted(left_out, key=lambda one: one.row)),
     )
     write_json(folder / REPORT_FILE, report.model_dump(mode="json"))
     return report
+
+
+def _add(store: Store, rows: "Sequence[_Row]") -> None:
+    """Add what a kill may have left to add, to a folder that holds nothing else."""
+    before = store.records()
+    wanted = {row.record.id: row.record for row in rows}
+    is_finished = before and (store.folder / REPORT_FILE).exists()
+    if is_finished or (store.folder / RUN_FILE).exists() or not before.items() <= wanted.items():
+        raise UserError(
+            "the folder holds trajectories",
+            where=store.folder,
+            expected="a new folder, or the same import broken off",
+            fix="name another --out",
+        )
+    for row in rows:
+        if row.record.id not in before:
+            store.add(row.record, row.pictures)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +161,13 @@ class _Row:
     record: Record
     pictures: Mapping[str, bytes]
     mended: Mapping[str, int]
+
+
+def _is_miscounted(record: Record) -> bool:
+    spoken = [turn for turn in record.trace.turns if turn.role == "assistant"]
+    counts = len(spoken), sum(len(turn.tool_calls) for turn in spoken)
+    stated = record.imported
+    return stated is not None and counts != (stated.total_iterations, stated.total_tool_calls)
 
 
 class _Reading:
@@ -186,34 +209,49 @@ class _Reading:
         return row.model_copy(update={"conversations": turns}), mended
 
     def _picture(self, name: str) -> bytes:
-        inside = PurePosixPath(name)
-        if inside.is_absolute() or ".." in inside.parts:
-            raise _Unusable(f"a picture outside of the folder: {name!r}")
         for place in (self._pictures / name, self._pictures / "images" / name):
-            if place.is_file():
-                return _checked(read_bytes(place), name)
+            with suppress(OSError):  # a name that is too long for a file
+                if place.is_file():
+                    return _checked(read_bytes(place), name)
         raise _Unusable(f"the picture {name!r} is missing")
+
+
+_BOMBS = (Image.DecompressionBombWarning, Image.DecompressionBombError)
 
 
 def _checked(content: bytes, name: str) -> bytes:
     try:
-        with Image.open(io.BytesIO(content), formats=["PNG"]) as picture:
-            picture.verify()
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=["PNG"]) as picture:
+                picture.verify()
+    except (UnidentifiedImageError, *_BOMBS, OSError, SyntaxError, ValueError):
         raise _Unusable(f"{name!r} is no whole PNG") from None
     return content
 
 
 def _embedded(value: Any) -> dict[str, bytes]:
-    """Take pictures out of a row that holds them as ``{bytes, path}``, leaving their names."""
-    found: dict[str, bytes] = {}
+    """Take pictures out of a row that holds them as ``{bytes, path}``, leaving their names.
+
+    One without a name of its own in the row is named by its content.
+    """
     images = value.get("images") if isinstance(value, dict) else None
-    if isinstance(images, list) and all(isinstance(image, dict) and image.get("bytes") for image in images):
-        for number, image in enumerate(images):
-            image["path"] = image.get("path") or f"{number}.png"
-            found[image["path"]] = _checked(image["bytes"], image["path"])
-        value["images"] = [image["path"] for image in images]
+    if not isinstance(images, list) or not all(map(_is_embedded, images)):
+        return {}
+    found: dict[str, bytes] = {}
+    names = []
+    for image in images:
+        name, content = image.get("path"), image["bytes"]
+        if not isinstance(name, str) or not name or found.get(name, content) != content:
+            name = f"{hashlib.sha256(content).hexdigest()}.png"
+        found[name] = _checked(content, name)
+        names.append(name)
+    value["images"] = names
     return found
+
+
+def _is_embedded(image: object) -> bool:
+    return isinstance(image, dict) and isinstance(image.get("bytes"), bytes)
 
 
 def _rows(path: Path) -> Iterator[Any]:
@@ -227,7 +265,10 @@ def _rows(path: Path) -> Iterator[Any]:
         except (ArrowInvalid, OSError) as error:
             raise UserError("the file can't be read", where=path, got=error) from None
     elif path.suffix == ".jsonl":
-        yield from (value for _, value in read_lines(path))
+        lines = read_text(path).split("\n")  # not a log of ours: the last line may have no end
+        yield from (
+            parse_json(line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()
+        )
     else:
         content = parse_json(read_text(path), path)
         if not isinstance(content, list):

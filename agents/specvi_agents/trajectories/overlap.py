@@ -35,12 +35,13 @@ def overlaps(records: Iterable[Record], splits: Sequence[Split]) -> list[Overlap
     record knows only its file: its object is that of a candidate with this file, in any part.
     """
     held_out: dict[Key, tuple[Candidate, Split]] = {}
-    object_of: dict[Key, Key] = {}
+    objects_of: dict[Key, list[Key]] = {}  # splits may know one file by several
     for split in splits:
         for candidate in split.candidates:
             keys = keys_of_name(candidate.spectrum.name)
             known: Key = ("object", candidate.object_id)
-            object_of.update(dict.fromkeys(keys, known))
+            for key in keys:
+                objects_of.setdefault(key, []).append(known)
             if candidate.part != "train":
                 for key in (*keys, known):
                     held_out.setdefault(key, (candidate, split))
@@ -48,7 +49,7 @@ def overlaps(records: Iterable[Record], splits: Sequence[Split]) -> list[Overlap
     for record in records:
         keys = keys_of_name(record.source_name)
         objects: list[Key] = [("object", record.object_id)] if record.object_id else []
-        objects += [object_of[key] for key in keys if key in object_of]
+        objects += [known for key in keys for known in objects_of.get(key, ())]
         shared = next((key for key in (*keys, *objects) if key in held_out), None)
         if shared:
             candidate, split = held_out[shared]

@@ -3,12 +3,15 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, get_args
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel, read_bytes
 from specvi_benchmark.runs.record import SplitReference
+from specvi_benchmark.trace_page.text import visible
 from specvi_benchmark.traces import TraceRecord
 from specvi_benchmark.vetting import Answer
 
@@ -22,6 +25,24 @@ changed what was wrong. ``audited``: two others found nothing wrong. ``accepted`
 STATES: tuple[State, ...] = get_args(State)
 
 Action = Literal["screen", "revise", "audit", "vote", "reject"]
+
+
+def _seen(name: str) -> str:
+    if visible(name) != name:
+        raise ValueError(f"a name with what can't be seen: {visible(name)!r}")
+    return name
+
+
+def _inside(name: str) -> str:
+    path = PurePosixPath(_seen(name))
+    if path.is_absolute() or ".." in path.parts or not path.name:
+        raise ValueError(f"a picture outside of the folder: {name!r}")
+    return name
+
+
+SourceName = Annotated[str, AfterValidator(_seen)]
+PictureName = Annotated[str, AfterValidator(_inside)]
+"""Where a picture lies in the folder of pictures, and nowhere else."""
 
 
 class Imported(StrictModel):
@@ -40,7 +61,7 @@ class Imported(StrictModel):
     """
 
     sample_index: int
-    images: tuple[str, ...]
+    images: tuple[PictureName, ...]
     png_sha256: tuple[str, ...]
     total_iterations: int
     total_tool_calls: int

@@ -13,7 +13,14 @@ from pydantic import ConfigDict, Field
 from specvi_agents.dialects import calls_in_text
 from specvi_agents.messages import IMAGE_MARK
 from specvi_agents.trajectories.conversation import Said, conversation
-from specvi_agents.trajectories.records import SCHEMA_VERSION, Imported, Record, Trajectory
+from specvi_agents.trajectories.records import (
+    SCHEMA_VERSION,
+    Imported,
+    PictureName,
+    Record,
+    SourceName,
+    Trajectory,
+)
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel
 from specvi_benchmark.tasks import TASK_KEYS, Task, get_task
@@ -36,9 +43,9 @@ class ReleasedRow(StrictModel):
     """One row of the released form, with the published names of its columns."""
 
     conversations: tuple[ReleasedTurn, ...]
-    images: tuple[str, ...]
+    images: tuple[PictureName, ...]
     sample_index: int
-    source_name: str
+    source_name: SourceName
     ground_truth: Answer
     total_iterations: int
     total_tool_calls: int

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from specvi_agents.dialects import calls_in_text
+from specvi_agents.trajectories.leaks import folded
 from specvi_agents.trajectories.records import (
     SCHEMA_VERSION,
     Action,
@@ -76,6 +77,13 @@ def revise(
                 got="; ".join(f"{check}: {fault}" for check, fault in found.faults.items()),
                 fix="revise what is named, or reject the trajectory",
             )
+        if lost := found.unchecked.keys() - _unchecked(item):
+            raise UserError(
+                "the revised text can't be checked as the first one was",
+                where=f"trajectory {item.id}",
+                got=f"no spectrum for {', '.join(sorted(lost))}",
+                fix="name the split it was screened with: --split",
+            )
         _record(store, item, "revise", by, why, "revised", edits=edits, unchecked=found.unchecked)
     return store.find(item.id)
 
@@ -91,10 +99,10 @@ def audit(store: Store, wanted: str, *, by: str, why: str) -> Trajectory:
     with store.changing():
         item = store.find(wanted)
         _check(item, "audit", by, why)
-        reviser, *auditors = [change.by for change in _since_revision(item)]
-        if same(by, reviser):
+        auditors = [person(change.by) for change in _since_revision(item) if change.action == "audit"]
+        if person(by) in _authors(item):
             _refuse_person(item, by, "revised this text", "an auditor is somebody else")
-        if any(same(by, other) for other in auditors):
+        if person(by) in auditors:
             _refuse_person(item, by, "has audited this text", f"{AUDITORS} different auditors")
         after: State = "audited" if len(auditors) + 1 == AUDITORS else "revised"
         _record(store, item, "audit", by, why, after)
@@ -113,7 +121,7 @@ def vote(store: Store, wanted: str, *, by: str, why: str, ballot: Ballot) -> Tra
         item = store.find(wanted)
         _check(item, "vote", by, why)
         cast = [change for change in _since_revision(item) if change.action == "vote"]
-        if any(same(by, change.by) for change in cast):
+        if person(by) in {person(change.by) for change in cast}:
             _refuse_person(item, by, "has voted", f"{VOTERS} different voters")
         ballots = [*(change.vote for change in cast), ballot]
         after: State = "audited"
@@ -138,9 +146,16 @@ def reject(store: Store, wanted: str, *, by: str, why: str) -> Trajectory:
     return store.find(item.id)
 
 
-def same(first: str, second: str) -> bool:
-    """Tell whether two names are one person's, however they are spaced and in whatever case."""
-    return first.casefold().split() == second.casefold().split()
+def person(name: str) -> str:
+    """Return a name in one spelling, however it is spaced, in whatever case, and with whatever letters look alike."""
+    return " ".join(folded(name).casefold().split())
+
+
+def _authors(item: Trajectory) -> set[str]:
+    """Return who revised a trajectory last, and whose words stand in it."""
+    revisions = [change for change in item.changes if change.action == "revise"]
+    by_turn = {edit.turn: person(change.by) for change in revisions for edit in change.edits}
+    return {person(revisions[-1].by), *by_turn.values()}
 
 
 def _check(item: Trajectory, action: Action, by: str, why: str) -> None:
@@ -152,7 +167,7 @@ def _check(item: Trajectory, action: Action, by: str, why: str) -> None:
             got=item.state,
             fix=_FIRST[item.state],
         )
-    if not by.strip() or by.strip().lower().startswith("screening"):
+    if not person(by) or person(by).startswith("screening"):
         raise UserError("a change needs the name of a person", where="--reviewer", got=repr(by))
     if not why.strip():
         raise UserError("a change needs a reason", where="--why", got=repr(why))
@@ -180,6 +195,11 @@ def _edit(item: Trajectory, number: int, text: str) -> Edit:
             fix="leave every <tool_call> as it is, or reject the trajectory",
         )
     return Edit(turn=number - 1, before=turn.text, after=text)
+
+
+def _unchecked(item: Trajectory) -> set[str]:
+    """Return which checks the screening could not make."""
+    return {check for change in item.changes if change.action == "screen" for check in change.unchecked}
 
 
 def _since_revision(item: Trajectory) -> list[Change]:

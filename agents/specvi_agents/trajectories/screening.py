@@ -14,7 +14,7 @@ from specvi_benchmark.scoring.measure import Measure
 from specvi_benchmark.traces import TraceRecord
 from specvi_benchmark.vetting import Question
 
-SCREENING_VERSION = 1
+SCREENING_VERSION = 2
 """Raised whenever a trajectory could be screened differently."""
 
 SCREENER = f"screening {SCREENING_VERSION} (evidence {EXTRACTOR_VERSION}.{MEASURE_VERSION})"

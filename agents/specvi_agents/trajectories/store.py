@@ -50,10 +50,9 @@ class Store:
 
     @classmethod
     def make(cls, folder: Path) -> "Store":
-        """Open a folder to add to, made if it does not exist; an inspection that a kill left unfinished is cut off."""
+        """Open a folder, made if it does not exist."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / RECORDS_FILE).touch()
-        mend_log(folder / RECORDS_FILE)
         return cls(folder)
 
     @property
@@ -84,7 +83,8 @@ class Store:
 
     def trajectories(self) -> dict[str, Trajectory]:
         """Return every trajectory as it stands now, by id."""
-        records, changes = self.records(), self.changes()
+        changes = self.changes()  # first: a draft and its screening may come meanwhile
+        records = self.records()
         if strangers := sorted(changes.keys() - records.keys()):
             raise UserError(
                 "a change of a trajectory that is not there",
@@ -109,6 +109,13 @@ class Store:
                 fix="`specvi trajectories review FOLDER` lists them",
             )
         return known[begun[0]]
+
+    @contextmanager
+    def adding(self) -> Iterator[None]:
+        """Hold the lock of those who add: two at once would add the same."""
+        with locked(self.folder / "draft"):
+            mend_log(self.folder / RECORDS_FILE)
+            yield
 
     def add(self, record: Record, pictures: Mapping[str, bytes]) -> None:
         """Add an inspection: pictures first, then its line, so that what stands in the log is whole."""

@@ -93,3 +93,13 @@ class AblateConfig(StrictModel):
         if len(set(names)) != len(names) or len(set(self.seeds)) != len(self.seeds):
             raise ValueError("each arm and each seed stands once")
         return self
+
+    @model_validator(mode="after")
+    def _no_tool_lessons(self) -> Self:
+        taught = any("sft" in arm.stage and not arm.tool for arm in self.arms)
+        named = any("data.trajectories" in told for recipe, told in self.no_tool.items() if recipe == "sft")
+        if taught and self.draft is None and not named:
+            raise ValueError(
+                "an SFT without the tool needs trajectories without it: draft, or no_tool.sft with data.trajectories"
+            )
+        return self

@@ -1,5 +1,6 @@
 """The commands of an ablation and what each waits for; run a few at once, and never again once done."""
 
+import fcntl
 import json
 import os
 import shlex
@@ -60,7 +61,7 @@ def run_all(jobs: Sequence[Job], out: Path, *, workers: int, threads: int | None
             for job in ready[: workers - len(at_work)]:
                 waiting.remove(job)
                 tell(f"{job.name} begins")
-                at_work[pool.submit(_run, job, out, environment)] = job
+                at_work[pool.submit(_run, job, out, environment, tell)] = job
             finished, _ = wait(at_work, return_when=FIRST_COMPLETED)
             for future in finished:
                 job = at_work.pop(future)
@@ -89,11 +90,20 @@ def seconds(jobs: Iterable[Job], out: Path) -> dict[str, float]:
     }
 
 
-def _run(job: Job, out: Path, environment: Mapping[str, str]) -> int:
+def _run(job: Job, out: Path, environment: Mapping[str, str], tell: Tell) -> int:
+    """Run a command, once an earlier try of it has ended: killed, an ablation leaves its commands at work.
+
+    The command writes into the log that is locked here, so the lock lasts as long as it does.
+    """
     log = _log(out, job)
     log.parent.mkdir(parents=True, exist_ok=True)
-    clock = time.monotonic()
     with log.open("ab") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell(f"{job.name} is still at work from before: waiting for it")
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        clock = time.monotonic()
         code = subprocess.run(  # noqa: S603  # our own commands
             job.command, stdout=stream, stderr=subprocess.STDOUT, env=environment, check=False
         ).returncode

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from specvi_benchmark.errors import UserError
 from specvi_training.ablate.config import AblateConfig, Arm
 from specvi_training.ablate.jobs import Job
-from specvi_training.config import load_config
-from specvi_training.grpo.config import GrpoConfig
+from specvi_training.config import DevPart, load_config
+from specvi_training.grpo.config import GrpoConfig, QuestionsPart
 from specvi_training.sft.config import SftConfig
 
 
@@ -30,6 +31,36 @@ class Plan:
 
     jobs: tuple[Job, ...]
     runs: tuple[Scored, ...]
+
+
+def refuse_at_once(config: AblateConfig) -> None:
+    """Raise for what would otherwise come to light after hours, or never.
+
+    Raises
+    ------
+    UserError
+        A training sees the part that arms are scored on, or a file is missing.
+    """
+    test = config.test
+    seen: dict[tuple[str, str], str] = {}
+    if config.draft is not None:
+        seen[config.draft.split, "train"] = "draft"
+    for arm in config.arms:
+        chain = _Chain(config, Path(), arm, 0)
+        for name, part in chain.seen():
+            seen.setdefault((part.split, part.part), name)
+        for path in chain.files():
+            if not path.expanduser().exists():
+                raise UserError(
+                    "a file of the ablation is missing", where=path, fix="make it first, or name another"
+                )
+    if (test.split, test.part) in seen:
+        raise UserError(
+            "arms would be scored on what a training has seen",
+            where=f"test: split {test.split}, part {test.part}",
+            got=f"the same in {seen[test.split, test.part]}",
+            fix="take another part for test",
+        )
 
 
 def plan(config: AblateConfig, out: Path) -> Plan:
@@ -61,7 +92,7 @@ class _Chain:
         self._place = f"{self._side}/seed-{seed}"
         self._seed = seed
         self._sft = load_config(config.sft, SftConfig, self._set_sft())
-        load_config(config.grpo, GrpoConfig, self._set_grpo())
+        self._grpo = load_config(config.grpo, GrpoConfig, self._set_grpo())
         self._is_tiny = self._sft.model.tiny is not None
 
     def jobs(self) -> Iterator[Job]:
@@ -79,6 +110,21 @@ class _Chain:
             yield self._train_grpo(str(self._folder("few sft" if few else "sft") / "model"))
         for scored in self.runs():
             yield self._score(scored)
+
+    def seen(self) -> Iterator[tuple[str, DevPart | QuestionsPart]]:
+        """Yield the candidates that the arm's trainings see, each with its name."""
+        if "sft" in self._arm.stage and self._sft.dev is not None:
+            yield f"{self._config.sft}: dev", self._sft.dev
+        if "rl" in self._arm.stage:
+            yield f"{self._config.grpo}: questions", self._grpo.questions
+            if self._grpo.dev is not None:
+                yield f"{self._config.grpo}: dev", self._grpo.dev
+
+    def files(self) -> Iterator[Path]:
+        """Yield the files that must be there before anything begins."""
+        if "sft" in self._arm.stage and self._config.draft is None:
+            yield from map(Path, self._sft.data.trajectories)
+        yield from (Path(word) for word in self._config.launch if word.endswith((".yaml", ".yml")))
 
     def runs(self) -> tuple[Scored, ...]:
         """Return where the arm's answers will lie."""

@@ -4,11 +4,20 @@ from dataclasses import asdict
 from pathlib import Path
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import canonical_json, locked, parse_json, read_text, write_json, write_text
+from specvi_benchmark.files import (
+    canonical_json,
+    locked,
+    parse_json,
+    parse_yaml,
+    read_text,
+    write_json,
+    write_text,
+)
 from specvi_training.ablate.config import AblateConfig
 from specvi_training.ablate.jobs import Tell, run_all, seconds
-from specvi_training.ablate.plan import plan
+from specvi_training.ablate.plan import plan, refuse_at_once
 from specvi_training.ablate.table import Line, lines, markdown
+from specvi_training.config import find_config
 
 CONFIG_FILE = "ablate.json"
 TABLE_FILE = "table.md"
@@ -27,6 +36,7 @@ def ablate(config: AblateConfig, out: Path, tell: Tell = lambda _: None) -> list
     def refuse() -> None:
         raise UserError("another process works in this folder", where=out, fix="wait for it, or name another")
 
+    refuse_at_once(config)
     out.mkdir(parents=True, exist_ok=True)
     with locked(out, refuse):
         _claim(config, out)
@@ -50,6 +60,10 @@ def _claim(config: AblateConfig, out: Path) -> None:
     """Write the configuration down, or check that it is the one that stands there; how it is run may differ."""
     path = out / CONFIG_FILE
     told = config.model_dump(mode="json", exclude={"workers", "threads", "launch", "note"})
+    trainings = {name: find_config(name) for name in (config.sft, config.grpo)}  # files may have been edited
+    told["files"] = {
+        name: parse_yaml(file.read_text(encoding="utf-8"), file) for name, file in trainings.items()
+    }
     if not path.is_file():
         write_json(path, told)
         return
@@ -57,6 +71,6 @@ def _claim(config: AblateConfig, out: Path) -> None:
         raise UserError(
             "this folder holds another ablation",
             where=out,
-            expected=f"the configuration in {CONFIG_FILE}",
+            expected=f"the configuration in {CONFIG_FILE}, those of its trainings included",
             fix="name another folder with --out",
         )

@@ -5,8 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from specvi_benchmark.files import StrictModel
-from specvi_benchmark.splits import Part
-from specvi_training.config import Recipe
+from specvi_training.config import Recipe, SeenPart
 
 
 class DifficultyPart(StrictModel):
@@ -44,7 +43,7 @@ class QuestionsPart(StrictModel):
     """
 
     split: str
-    part: Part = "train"
+    part: SeenPart = "train"
     tasks: tuple[str, ...] = ()
     limit: PositiveInt | None = None
     balance: Literal["as_is", "class", "task"] = "class"

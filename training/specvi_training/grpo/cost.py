@@ -76,3 +76,11 @@ def grpo_cost(
     steps = rounds * rollouts.updates
     whole = replace(step, seconds_a_step=seconds / rollouts.updates, steps=steps)
     return GrpoCost(whole, held, seconds, generating)
+
+
+def origin(base: str | None) -> str | None:
+    """Return the released model behind the shipped configurations' own SFT checkpoints: it has their shapes."""
+    return {
+        "sft-3b/model": "Qwen/Qwen2.5-VL-3B-Instruct",
+        "sft-7b/model": "Qwen/Qwen2.5-VL-7B-Instruct",
+    }.get(base or "", base)

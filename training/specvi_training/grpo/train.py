@@ -8,12 +8,12 @@ from typing import Any
 from datasets import Dataset
 from transformers import PrinterCallback
 from trl import GRPOConfig
+from trl.import_utils import is_vllm_available
 
 from specvi_agents.models.local.model import LocalModel
 from specvi_agents.options import AgentOptions
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Split
-from specvi_training.card import write_card
 from specvi_training.dev import DevScorer, dev_candidates
 from specvi_training.folder import TrainFolder, TrainRecord, now, training_environment
 from specvi_training.grpo.config import GrpoConfig, RolloutsPart
@@ -25,15 +25,13 @@ from specvi_training.grpo.turns import Turns
 from specvi_training.model import (
     Base,
     Boilerplate,
-    count_weights,
     find_base,
     freeze,
     load_base,
     lora_config,
-    save_model,
     weights_dtype,
 )
-from specvi_training.watched import Report, callbacks, shared_arguments
+from specvi_training.watched import Report, callbacks, finish, shared_arguments
 
 
 def train(config: GrpoConfig, out: Path, report: Report = lambda _: None) -> TrainRecord:
@@ -80,7 +78,7 @@ def train(config: GrpoConfig, out: Path, report: Report = lambda _: None) -> Tra
             step = 0 if last is None else int(last.name.rpartition("-")[2])
             trainer.journal.open(record.config, asked, config.seed, step)
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
-        return _finish(trainer, config, folder, base, record)
+        return finish(trainer, config, folder, base, record)
 
 
 def make_trainer(
@@ -169,6 +167,12 @@ def make_arguments(config: GrpoConfig, folder: TrainFolder, options: AgentOption
             expected=f"at most {budget.max_tokens_out} (profile {options.environment.profile})",
             got=rollouts.completion_tokens,
         )
+    if rollouts.vllm is not None and not is_vllm_available():
+        raise UserError(
+            "vLLM is not installed",
+            where="rollouts.vllm",
+            fix="install vllm, or let transformers generate: --set rollouts.vllm=null",
+        )
     passes = accumulation(config, int(os.environ.get("WORLD_SIZE", "1")))
     told = {**shared_arguments(config, folder), "gradient_accumulation_steps": passes}
     os.environ.setdefault(
@@ -205,25 +209,3 @@ def _vllm(rollouts: RolloutsPart) -> dict[str, Any]:
             "vllm_max_model_length": part.max_length,
         }
     return {"use_vllm": True, "vllm_mode": part.mode, **where}
-
-
-def _finish(
-    trainer: InspectingTrainer, config: GrpoConfig, folder: TrainFolder, base: Base, record: TrainRecord
-) -> TrainRecord:
-    """Write the model and its card, and close the record."""
-    state = trainer.state
-    weights = count_weights(trainer.model)
-    outcome = {
-        "steps": state.global_step,
-        "best_step": state.best_global_step,
-        "best_dev": state.best_metric,
-        "weights": weights["all"],
-        "trained_weights": weights["trained"],
-    }
-    finished = record.model_copy(update={"ended": now(), "outcome": outcome})
-    save_model(trainer, base, folder.model, precision=config.optimiser.precision)
-    if trainer.is_world_process_zero():
-        write_card(folder.model, finished)
-        folder.write(finished)
-    trainer.accelerator.wait_for_everyone()
-    return finished

@@ -85,6 +85,11 @@ class InspectingTrainer(WatchedTrainer, GRPOTrainer):  # type: ignore[misc]  # a
         output: Batch = super()._generate_and_score_completions(inputs)
         if "pixel_values" not in output:  # TRL drops all pictures, in silence, if they don't fit the ids
             raise RuntimeError("pictures and their tokens do not match: the model would be trained blind")
+        # In float32 the mean of eight rewards of 0.8 is not 0.8: a rest, which Adam would make a whole step of.
+        rewards = torch.tensor([rollout.get_reward() for rollout in self.environments])
+        groups = rewards.view(-1, self.num_generations)
+        alike = (groups == groups[:, :1]).all(1).repeat_interleave(self.num_generations)
+        output["advantages"][alike] = 0.0
         return output
 
     def _calculate_rewards(

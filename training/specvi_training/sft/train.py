@@ -9,18 +9,15 @@ from transformers import PrinterCallback
 from trl import SFTConfig, SFTTrainer
 
 from specvi_agents.models.local.chat import Chat
-from specvi_training.card import write_card
 from specvi_training.conversation import Encoded, collate, encode
 from specvi_training.dev import DevScorer, dev_candidates
 from specvi_training.folder import TrainFolder, TrainRecord, now, training_environment
 from specvi_training.model import (
     Base,
-    count_weights,
     find_base,
     freeze,
     load_base,
     lora_config,
-    save_model,
     weights_dtype,
 )
 from specvi_training.sft.config import DataPart, SftConfig
@@ -32,7 +29,7 @@ from specvi_training.sft.data import (
     refuse_other_inspection,
     refuse_overlap,
 )
-from specvi_training.watched import Report, WatchedTrainer, callbacks, shared_arguments
+from specvi_training.watched import Report, WatchedTrainer, callbacks, finish, shared_arguments
 
 
 class WatchedSftTrainer(WatchedTrainer, SFTTrainer):  # type: ignore[misc]  # a foreign class
@@ -102,7 +99,7 @@ def train(config: SftConfig, out: Path, report: Report = lambda _: None) -> Trai
             scorer = DevScorer(dev, base.chat, options, config.dev)
         trainer = make_trainer(config, folder, base, lessons, arguments, scorer, report)
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
-        return _finish(trainer, config, folder, base, record)
+        return finish(trainer, config, folder, base, record)
 
 
 def make_trainer(
@@ -142,25 +139,3 @@ def _arguments(config: SftConfig, folder: TrainFolder) -> SFTConfig:
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
-
-
-def _finish(
-    trainer: WatchedSftTrainer, config: SftConfig, folder: TrainFolder, base: Base, record: TrainRecord
-) -> TrainRecord:
-    """Write the model and its card, and close the record."""
-    state = trainer.state
-    weights = count_weights(trainer.model)
-    outcome = {
-        "steps": state.global_step,
-        "best_step": state.best_global_step,
-        "best_dev": state.best_metric,
-        "weights": weights["all"],
-        "trained_weights": weights["trained"],
-    }
-    finished = record.model_copy(update={"ended": now(), "outcome": outcome})
-    save_model(trainer, base, folder.model, precision=config.optimiser.precision)
-    if trainer.is_world_process_zero():
-        write_card(folder.model, finished)
-        folder.write(finished)
-    trainer.accelerator.wait_for_everyone()
-    return finished
