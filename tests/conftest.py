@@ -89,7 +89,7 @@ def small_split(n: int = 12, task: str = "cv", part: str = "test") -> Split:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_split() -> Callable[..., Split]:
     """Return the maker of small splits: ``make_split(n=12, task="cv", part="test")``."""
     return small_split

@@ -20,14 +20,14 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_tiny_model(tmp_path_factory.mktemp("tiny") / "tiny-qwen")
 
 
-@pytest.fixture
-def draft_lessons(tmp_path: Path) -> Callable[..., Path]:
+@pytest.fixture(scope="session")
+def draft_lessons(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Return a drafter of trajectories: ``draft_lessons(split, name="lessons", teacher=…)``, the brief inspector's."""
     from specvi_agents.trajectories.drafting import draft
     from specvi_benchmark.vetting import load_vetter
 
     def make(split: Split, name: str = "lessons", teacher: str = "brief", **options: str) -> Path:
-        folder = tmp_path / name
+        folder = tmp_path_factory.mktemp("drafted") / name
         reference = SplitReference(
             name=split.name, version="1", path="/x", part="train", task=None, fingerprint=split.fingerprint
         )

@@ -75,6 +75,12 @@ def test_accelerate_reads_the_launch_files(file: str, processes: int, stage: int
         ({"model": {"tiny": {}, "trained": "all", "lora": {}}}, "trained is language"),
         ({"optimiser": {"learning_rate": -1}}, "optimiser.learning_rate"),
         ({"data": {"trajectories": []}}, "data.trajectories"),
+        ({"epochs": float("inf")}, "epochs"),
+        ({"seed": -1}, "seed"),
+        ({"model": {"tiny": {"heads": 3}}}, "heads is even"),
+        ({"model": {"tiny": {"vision_hidden_size": 40}}}, "vision_hidden_size"),
+        ({"model": {"tiny": {"picture_px": [100, 112]}}}, "multiples of 28"),
+        ({"dev": {"split": "mini", "part": "test"}}, "dev.part"),
     ],
 )
 def test_a_mistake_is_one_message_that_names_the_key(tmp_path: Path, change: dict, told: str) -> None:
@@ -84,6 +90,13 @@ def test_a_mistake_is_one_message_that_names_the_key(tmp_path: Path, change: dic
     with pytest.raises(UserError, match=told) as error:
         load_config(str(path), SftConfig)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("overrides", [{}, {"seed": 1}])
+def test_a_file_without_keys_is_no_configuration(tmp_path: Path, overrides: dict) -> None:
+    (tmp_path / "list.yaml").write_text("[1, 2]")
+    with pytest.raises(UserError, match="keys with values"):
+        load_config(str(tmp_path / "list.yaml"), SftConfig, overrides)
 
 
 def test_an_option_of_the_inspection_that_does_not_exist_is_refused() -> None:

@@ -31,8 +31,8 @@ class Killed(BaseException):
     """Ends a training where it stands, as a kill would."""
 
 
-@pytest.fixture
-def config(make_split, draft_lessons, tmp_path: Path) -> Config:
+@pytest.fixture(scope="module")
+def config(make_split, draft_lessons) -> Config:
     """Return a maker of small trainings on six trajectories: eight steps, a checkpoint every other one."""
     folder = draft_lessons(make_split(6, part="train"), prompt="official")
 
@@ -59,11 +59,27 @@ def config(make_split, draft_lessons, tmp_path: Path) -> Config:
     return make
 
 
+@pytest.fixture(scope="module")
+def trained(config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a training of everything, done. Tests read it and leave it as it is."""
+    out = tmp_path_factory.mktemp("trained") / "out"
+    train(config(note="A test of the code."), out)
+    return out
+
+
 @pytest.fixture
 def dev(make_split, tmp_path: Path) -> Path:
     """Return the folder of a split of four dev candidates whose objects are in no trajectory."""
     split = make_split(4, part="dev")
-    others = tuple(replace(c, id=f"dev-{c.id}", object_id=f"dev-{c.object_id}") for c in split.candidates)
+    others = tuple(
+        replace(
+            c,
+            id=f"dev-{c.id}",
+            object_id=f"dev-{c.object_id}",
+            spectrum=replace(c.spectrum, name=f"dev-{c.spectrum.name}"),
+        )
+        for c in split.candidates
+    )
     write_split(Split("dev", "1", others, {}), tmp_path / "dev-split")
     return tmp_path / "dev-split"
 
@@ -78,6 +94,7 @@ def moved(before: Path, after: Path) -> dict[str, bool]:
     return {name: not torch.equal(old[name], new[name]) for name in old}
 
 
+@pytest.mark.slow
 def test_language_alone_is_trained_where_the_paper_says_so(config: Config, tmp_path: Path) -> None:
     out = tmp_path / "out"
     record = train(config(model={"trained": "language"}), out)
@@ -90,15 +107,14 @@ def test_language_alone_is_trained_where_the_paper_says_so(config: Config, tmp_p
     assert record.outcome["trained_weights"] == trained
 
 
-def test_everything_is_trained_where_asked_and_the_loss_falls(config: Config, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    train(config(), out)
-    assert all(moved(out / "base", out / "model").values())
-    losses = [line["loss"] for line in TrainFolder(out).lines() if "loss" in line]
+def test_everything_is_trained_where_asked_and_the_loss_falls(trained: Path) -> None:
+    assert all(moved(trained / "base", trained / "model").values())
+    losses = [line["loss"] for line in TrainFolder(trained).lines() if "loss" in line]
     assert len(losses) == 8
     assert losses[-1] < 0.9 * losses[0]
 
 
+@pytest.mark.slow
 def test_adapters_are_merged_into_weights_that_load_anywhere(config: Config, tmp_path: Path) -> None:
     out = tmp_path / "out"
     record = train(config(model={"trained": "language", "lora": {"rank": 4, "alpha": 8}}), out)
@@ -148,18 +164,15 @@ def test_a_killed_training_ends_in_the_same_weights(config: Config, dev: Path, t
     assert [line["step"] for line in folder.lines() if "dev" in line] == [2, 4, 6, 8]
 
 
-def test_a_finished_training_is_taken_as_it_is(config: Config, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    first = train(config(), out)
-    before = (out / "model" / "model.safetensors").stat().st_mtime_ns
-    assert train(config(), out) == first
-    assert (out / "model" / "model.safetensors").stat().st_mtime_ns == before
+def test_a_finished_training_is_taken_as_it_is(config: Config, trained: Path) -> None:
+    before = (trained / "model" / "model.safetensors").stat().st_mtime_ns
+    assert train(config(note="A test of the code."), trained) == read_train_record(trained)
+    assert (trained / "model" / "model.safetensors").stat().st_mtime_ns == before
 
 
-def test_another_training_in_the_folder_is_refused(config: Config, tmp_path: Path) -> None:
-    train(config(), tmp_path / "out")
+def test_another_training_in_the_folder_is_refused(config: Config, trained: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="another training") as error:
-        train(config(seed=1), tmp_path / "out")
+        train(config(note="A test of the code.", seed=1), trained)
     assert "config.seed" in str(error.value)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("x")
@@ -182,11 +195,8 @@ def test_it_ends_when_dev_gets_no_better_and_keeps_the_best(
     assert all(line["f1"] == 0 and line["answered"] == 0 for line in lines)  # noise answers nothing
 
 
-def test_the_model_runs_in_the_harness_and_carries_its_card(
-    config: Config, make_split, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    train(config(note="A test of the code."), out)
+def test_the_model_runs_in_the_harness_and_carries_its_card(trained: Path, make_split) -> None:
+    out = trained
     entries: list[Any] = []
     vetter = create(str(out / "model"), {"prompt": "official", "max_tokens": "4", "device": "cpu"})
     assert ask(vetter, [c.question for c in make_split(2).candidates], entries.append) == 0
@@ -196,7 +206,7 @@ def test_the_model_runs_in_the_harness_and_carries_its_card(
     assert "**A test of the code.**" in card
     assert record["data"]["fingerprint"] in card
     assert "--option prompt=official" in card
-    assert str(tmp_path) not in card.replace(str(tmp_path / "lessons"), "")
+    assert str(trained) not in card
     # What vLLM reads of a folder: weights, configuration, tokenizer, processor with its code, template.
     names = {path.name for path in (out / "model").iterdir()}
     assert {
@@ -227,3 +237,24 @@ def test_nothing_accepted_is_nothing_to_learn_from(config: Config, tmp_path: Pat
     with pytest.raises(UserError, match="nothing to learn from") as error:
         train(config(data={"at_least": "accepted"}), tmp_path / "out")
     assert "at least accepted" in str(error.value)
+
+
+def test_a_task_that_is_named_must_have_trajectories(config: Config, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no trajectory") as error:
+        train(config(data={"tasks": ["cv", "mg"]}), tmp_path / "out")
+    assert "data.tasks: mg" in str(error.value)
+
+
+@pytest.mark.parametrize("state", ["", '{"global_st', "{}", "null", '{"global_step": "x"}'])
+def test_a_checkpoint_without_a_whole_state_is_removed(tmp_path: Path, state: str) -> None:
+    """As a kill or a full disk leaves it; the log goes back to the checkpoint before."""
+    folder = TrainFolder(tmp_path)
+    for step, content in ((2, '{"global_step": 2}'), (4, state)):
+        made = folder.checkpoints / f"checkpoint-{step}"
+        made.mkdir(parents=True)
+        (made / "trainer_state.json").write_text(content)
+    for step in (1, 2, 3, 4):
+        folder.log({"step": step})
+    assert folder.last_checkpoint() == folder.checkpoints / "checkpoint-2"
+    assert not (folder.checkpoints / "checkpoint-4").exists()
+    assert [line["step"] for line in folder.lines()] == [1, 2]

@@ -39,6 +39,16 @@ class TinyPart(StrictModel):
     initializer_range: float = Field(default=0.08, gt=0)
     picture_px: tuple[PositiveInt, PositiveInt] = (224, 112)
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.heads % 2 or self.hidden_size % (2 * self.heads):
+            raise ValueError("heads is even, and hidden_size a multiple of twice heads")
+        if self.vision_hidden_size % (4 * self.heads):
+            raise ValueError("vision_hidden_size is a multiple of four times heads")
+        if any(side % 28 for side in self.picture_px):
+            raise ValueError("picture_px are multiples of 28")
+        return self
+
 
 class LoraPart(StrictModel):
     """Low-rank adapters on every linear layer of the language model; merged into the weights at the end."""
@@ -91,7 +101,7 @@ class OptimiserPart(StrictModel):
         Work activations out again in the backward pass: a third more time, far less memory.
     """
 
-    learning_rate: float = Field(gt=0)
+    learning_rate: float = Field(gt=0, allow_inf_nan=False)
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     warmup: float = Field(default=0.05, ge=0, lt=1)
     weight_decay: float = Field(default=0.0, ge=0)
@@ -160,7 +170,7 @@ class Recipe(StrictModel):
     optimiser: OptimiserPart
     kept: KeptPart
     dev: DevPart | None = None
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, lt=2**32)
     note: str | None = None
 
     def agent_options(self) -> AgentOptions:
@@ -200,7 +210,9 @@ def load_config(name_or_path: str, kind: type[Model], overrides: Mapping[str, ob
     """
     source = find_config(name_or_path)
     content = parse_yaml(source.read_text(encoding="utf-8"), source) or {}
-    for key, value in (overrides or {}).items() if isinstance(content, dict) else ():
+    if not isinstance(content, dict):
+        raise UserError("a configuration is keys with values", where=source, got=type(content).__name__)
+    for key, value in (overrides or {}).items():
         _set(content, key, value)
     return validate(kind, content, source)
 

@@ -206,7 +206,8 @@ def _step(checkpoint: Path) -> int | None:
         state = json.loads((checkpoint / STATE_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return int(state["global_step"])
+    step = state.get("global_step") if isinstance(state, dict) else None
+    return step if isinstance(step, int) else None
 
 
 def _different(was: Mapping[str, Any], now: Mapping[str, Any], names: list[str]) -> Iterator[str]:

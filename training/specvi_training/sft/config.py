@@ -41,4 +41,4 @@ class SftConfig(Recipe):
 
     recipe: Literal["sft"] = "sft"
     data: DataPart
-    epochs: float = Field(gt=0)
+    epochs: float = Field(gt=0, allow_inf_nan=False)

@@ -66,6 +66,13 @@ def read_lessons(part: DataPart) -> tuple[Lesson, ...]:
             + (f", of {', '.join(part.tasks)}" if part.tasks else ""),
             fix="screen and accept some (`specvi trajectories`), or lower data.at_least",
         )
+    there = {one.record.task for one in found}
+    if missing := [task for task in part.tasks if task not in there]:
+        raise UserError(
+            "a task that is named has no trajectory",
+            where=f"data.tasks: {', '.join(missing)}",
+            expected=f"tasks among {', '.join(sorted(there))}",
+        )
     chosen = found if part.limit is None else _limited(found, part.limit)
     return tuple(Lesson(one, conversation(one.record, one.trace)) for one in chosen)
 
