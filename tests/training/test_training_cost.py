@@ -48,6 +48,8 @@ def test_bytes_and_seconds_by_hand() -> None:
     assert found.optimiser == 12 * 7_000 / 8
     assert found.activations == 2 * (400 * 10 * 2) + 2 * 400 * (100 + 120) * 2
     assert found.steps == 2 * 5
+    half = cost(config, 1.25, shapes, Workload(gpus=8, zero_stage=3, tokens=100, rows=64, flops=1e6))
+    assert half.steps == 3  # the trainer ends with the step that reaches the end of the epochs
     each = 8 * 7_000 + 12 * 2 * 10 * 50 * 8 / 6
     assert found.seconds_a_step == pytest.approx(each * 100 * 4 / 1e6)
     alone = cost(config, 5, shapes, Workload(gpus=1, zero_stage=0, tokens=100, rows=64, flops=1e6))

@@ -4,6 +4,7 @@ The shapes are those of the real model, built on the meta device, so that the co
 estimates, by the formulae that stand beside them.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -146,7 +147,7 @@ def cost(recipe: Recipe, epochs: float, shapes: Shapes, load: Workload) -> Cost:
     Bytes of a weight (Rajbhandari et al. 2020, arXiv 1910.02054, section 3): 2 in bfloat16; trained with DeepSpeed 2
     for its gradient and 12 for Adam with its float32 copy; without DeepSpeed the weight itself is in float32, its
     gradient 4 and Adam 8. Activations with checkpointing: the input of every layer, one layer at work, and its
-    gradient; without, every layer at work. Time: 6 FLOP a weight and token (Kaplan et al. 2020, arXiv 2001.08361,
+    gradient; without, every layer at work; the logits are left out, which TRL works out piece by piece. Time: 6 FLOP a weight and token (Kaplan et al. 2020, arXiv 2001.08361,
     section 2.1), 8 with checkpointing, 4 and 6 where only adapters are trained; attention adds 12·layers·hidden·tokens,
     half of it masked.
     """
@@ -172,7 +173,7 @@ def cost(recipe: Recipe, epochs: float, shapes: Shapes, load: Workload) -> Cost:
         optimiser=optimiser,
         activations=activations,
         seconds_a_step=flop / load.flops,
-        steps=max(1, round(-(-load.rows // rows_a_step) * epochs)),
+        steps=max(1, math.ceil(-(-load.rows // rows_a_step) * epochs)),
     )
 
 
