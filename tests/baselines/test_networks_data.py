@@ -159,6 +159,18 @@ def test_noise_of_resampled_spectra_is_what_their_ivar_says():
     assert float(pull.std()) == pytest.approx(np.sqrt(39 / 40), abs=0.04)
 
 
+@pytest.mark.parametrize("wavelength", [LAMOST_AA, DESI_AA])
+def test_pixels_that_a_file_leaves_out_are_as_if_masked(wavelength):
+    mask = np.zeros(wavelength.size, bool)
+    mask[900:990] = mask[992:1100] = mask[2000:2003] = True  # an island of two pixels between gaps
+    whole = spectrum(wavelength, mask=mask)
+    kept = clean_spectrum(wavelength[~mask], whole.flux[~mask], whole.ivar[~mask])
+    masked, left_out = stack([whole], GRID), stack([kept], GRID)
+    assert torch.equal(masked.ivar > 0, left_out.ivar > 0)
+    torch.testing.assert_close(left_out.flux, masked.flux, rtol=2e-3, atol=2e-3)
+    torch.testing.assert_close(left_out.ivar, masked.ivar, rtol=2e-3, atol=0)
+
+
 def test_lines_are_drawn_over_bad_pixels():
     flux = torch.tensor([[9.0, 1.0, 9.0, 9.0, 4.0, 9.0]])
     good = torch.tensor([[False, True, False, False, True, False]])

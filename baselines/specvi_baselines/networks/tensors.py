@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.ndimage import median_filter
 from torch import Tensor
 from torch.nn import functional
 
@@ -30,6 +31,9 @@ LARGEST_FLUX = 1e6
 
 LEAST_IVAR = 1e-8
 """Times the median inverse variance: a good pixel that knows less knows nothing."""
+
+GAP, NEIGHBOURS = 3.0, 11
+"""A step this many times the median of those around it is a gap: pixels that a file leaves out, as if they were masked."""
 
 _TINY = 1e-6
 
@@ -113,6 +117,18 @@ def edges_of(wavelength_AA: FloatArray) -> FloatArray:
     return np.concatenate([[first], middle, [last]])
 
 
+def _bordered(wavelength_AA: FloatArray, *values: FloatArray | BoolArray) -> tuple[FloatArray, ...]:
+    """Return the borders between pixels, then the values of each, with an empty pixel where the list leaves pixels out."""
+    borders, steps = edges_of(wavelength_AA), np.diff(wavelength_AA)
+    usual = median_filter(steps, size=NEIGHBOURS, mode="nearest")
+    gaps = np.flatnonzero(steps > GAP * usual)
+    if not gaps.size:
+        return borders, *values
+    borders[gaps + 1] = wavelength_AA[gaps] + usual[gaps] / 2
+    borders = np.insert(borders, gaps + 2, wavelength_AA[gaps + 1] - usual[gaps] / 2)
+    return borders, *(np.insert(one, gaps + 1, 0) for one in values)
+
+
 def _same(own: FloatArray, wanted: FloatArray) -> bool:
     step = wanted[1] - wanted[0]  # the finest of a logarithmic grid
     return bool(np.abs(own - wanted).max() < SAME_PIXEL * step)
@@ -121,7 +137,7 @@ def _same(own: FloatArray, wanted: FloatArray) -> bool:
 def _resampled(
     wavelength: FloatArray, flux: FloatArray, variance: FloatArray, good: BoolArray, edges: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    own = edges_of(wavelength)
+    own, flux, variance, good = _bordered(wavelength, flux, variance, good)
     width = np.diff(own)
     sums = np.zeros((3, own.size))
     np.cumsum(np.stack([width * good, width * flux, width**2 * variance]), axis=1, out=sums[:, 1:])
