@@ -97,7 +97,22 @@ class TrainFolder:
             yield
             return
         with locked(self.path, refuse):
+            self._refuse_strangers()
             yield
+
+    def _refuse_strangers(self) -> None:
+        """Raise if the folder holds something else than a training, before anything is written into it."""
+        if (self.path / RECORD_FILE).is_file():
+            return
+        known = {self.base.name, LOG_FILE}
+        if strangers := sorted(p.name for p in self.path.iterdir() if p.name.lstrip(".") not in known):
+            raise UserError(
+                "the folder is not empty",
+                where=self.path,
+                expected="a new folder, or one of the same training",
+                got=", ".join(strangers[:5]),
+                fix="name another folder with --out",
+            )
 
     def open(self, asked: TrainRecord) -> TrainRecord:
         """Write the record, or check that the one that stands there is of the same training; return it.
@@ -108,15 +123,6 @@ class TrainFolder:
             The folder holds something else.
         """
         if not (self.path / RECORD_FILE).is_file():
-            known = {self.base.name, LOG_FILE}
-            if strangers := sorted(p.name for p in self.path.iterdir() if p.name.lstrip(".") not in known):
-                raise UserError(
-                    "the folder is not empty",
-                    where=self.path,
-                    expected="a new folder, or one of the same training",
-                    got=", ".join(strangers[:5]),
-                    fix="name another folder with --out",
-                )
             self.write(asked)
             return asked
         known_record = read_train_record(self.path)

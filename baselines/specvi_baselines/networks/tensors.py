@@ -117,16 +117,16 @@ def edges_of(wavelength_AA: FloatArray) -> FloatArray:
     return np.concatenate([[first], middle, [last]])
 
 
-def _bordered(wavelength_AA: FloatArray, *values: FloatArray | BoolArray) -> tuple[FloatArray, ...]:
-    """Return the borders between pixels, then the values of each, with an empty pixel where the list leaves pixels out."""
+def _bordered(wavelength_AA: FloatArray, pixels: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the borders between pixels, and ``(k, n)`` values of pixels with an empty one wherever some are left out."""
     borders, steps = edges_of(wavelength_AA), np.diff(wavelength_AA)
     usual = median_filter(steps, size=NEIGHBOURS, mode="nearest")
     gaps = np.flatnonzero(steps > GAP * usual)
     if not gaps.size:
-        return borders, *values
+        return borders, pixels
     borders[gaps + 1] = wavelength_AA[gaps] + usual[gaps] / 2
     borders = np.insert(borders, gaps + 2, wavelength_AA[gaps + 1] - usual[gaps] / 2)
-    return borders, *(np.insert(one, gaps + 1, 0) for one in values)
+    return borders, np.insert(pixels, gaps + 1, 0.0, axis=1)
 
 
 def _same(own: FloatArray, wanted: FloatArray) -> bool:
@@ -137,16 +137,16 @@ def _same(own: FloatArray, wanted: FloatArray) -> bool:
 def _resampled(
     wavelength: FloatArray, flux: FloatArray, variance: FloatArray, good: BoolArray, edges: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    own, flux, variance, good = _bordered(wavelength, flux, variance, good)
+    own, (flux, variance, known) = _bordered(wavelength, np.stack([flux, variance, good]))
     width = np.diff(own)
     sums = np.zeros((3, own.size))
-    np.cumsum(np.stack([width * good, width * flux, width**2 * variance]), axis=1, out=sums[:, 1:])
+    np.cumsum(np.stack([width * known, width * flux, width**2 * variance]), axis=1, out=sums[:, 1:])
     covered, total, spread = (np.diff(np.interp(edges, own, one)) for one in sums)
-    known = covered >= LEAST_COVERED * np.diff(edges)
-    safe = np.where(known, covered, 1.0)
-    found = np.where(known, total / safe, 0.0)
+    filled_enough = covered >= LEAST_COVERED * np.diff(edges)
+    safe = np.where(filled_enough, covered, 1.0)
+    found = np.where(filled_enough, total / safe, 0.0)
     # A grid finer than the source: each part of a source pixel carries the information of its share of it.
-    return found, np.where(known & (spread > 0), safe**2 / np.where(spread > 0, spread, 1.0), 0.0)
+    return found, np.where(filled_enough & (spread > 0), safe**2 / np.where(spread > 0, spread, 1.0), 0.0)
 
 
 def filled(flux: Tensor, good: Tensor) -> Tensor:
