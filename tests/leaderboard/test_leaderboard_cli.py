@@ -57,7 +57,8 @@ def test_build_refuses_runs_over_different_splits(make_run, toy, tmp_path, capsy
 def test_build_dates_the_page_only_when_told(make_run, tmp_path, capsys):
     run, site = make_run("reader", 9, 4), tmp_path / "site"
     call(capsys, "leaderboard", "build", run, "--out", site, "--date", "2026-03-01")
-    assert "2026-03-01" in (site / "index.html").read_text()
+    (data,) = (site / "data").glob("*/board.js")
+    assert '"date":"2026-03-01"' in data.read_text()
     for wrong in ("1st of March", "20260301", "2026-W09-7", "2026-3-1", "2026-02-30"):
         code, _, err = call(capsys, "leaderboard", "build", run, "--out", site, "--date", wrong)
         assert code == 2
