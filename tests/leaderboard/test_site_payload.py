@@ -14,7 +14,15 @@ from specvi_benchmark.spectrum import Spectrum
 from specvi_leaderboard.board import Standing
 from specvi_leaderboard.gather import gather
 from specvi_leaderboard.site import candidates, payload
-from specvi_leaderboard.site.page import PAGES, number, rank_text, render_pages, span, static_files
+from specvi_leaderboard.site.page import (
+    OF_SPECTRA,
+    PAGES,
+    number,
+    rank_text,
+    render_pages,
+    span,
+    static_files,
+)
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +166,8 @@ def test_pages_fetch_nothing_and_lead_somewhere(name):
     pages = dict(render_pages("A & B <i>", simulated=True))
     text = pages[f"{name}.html"]
     assert "A &amp; B &lt;i&gt;" in text
-    assert re.search("<title>SIMULATED", text)
+    assert ("<title>SIMULATED" in text) == (name in OF_SPECTRA)
+    assert ('role="note" hidden' in text) == (name not in OF_SPECTRA)
     assert not re.search(r"https?:|//[a-z]|<iframe|<img|srcset| on\w+=| style=|<style|<script>", text)
     assert "default-src 'none'" in text
     for target in re.findall(r'href="([\w.-]+\.html)"', text):

@@ -22,6 +22,9 @@ PAGES = {
 }
 """Pages and their headings; each has a template of its name."""
 
+OF_SPECTRA = ("index", "system", "task", "candidate", "compare", "dataset")
+"""Pages that show scores or spectra of the boards, and say so where these are simulated."""
+
 NAVIGATION = ("index", "task", "compare", "dataset", "method", "submit")
 
 
@@ -40,7 +43,7 @@ def render_pages(title: str, *, simulated: bool) -> Iterator[tuple[str, str]]:
             heading=heading,
             title=title,
             navigation={k: PAGES[k] for k in NAVIGATION},
-            simulated=simulated,
+            simulated=simulated and page in OF_SPECTRA,
         )
         yield f"{page}.html", text.strip() + "\n"
 

@@ -114,8 +114,11 @@ const SpecVI = (() => {
         }))))));
   }
 
-  /* A page is a function that builds it; what goes wrong is said in the page. */
+  /* A page is a function that builds it; what goes wrong is said in the page. One without is ready as it stands. */
+  let built = false;
+  document.addEventListener("DOMContentLoaded", () => { if (!built) document.documentElement.dataset.ready = "yes"; });
   function page(build) {
+    built = true;
     const run = async () => {
       try { await build(); document.documentElement.dataset.ready = "yes"; }
       catch (error) { put_in("trouble", el("p", null, `This can't be shown: ${error.message}`)); byId("trouble").hidden = false; throw error; }

@@ -130,7 +130,7 @@
   const zooms = (id) => one.traces[id].turns.reduce((sum, turn) => sum + turn.views.length, 0);
   const margin = ([low, high]) => [low - 0.12 * (high - low), high + 0.12 * (high - low)];
   const marks_of = (claim) => claim.polarity === "absent" && claim.verdict === "holds" ? [] : claim.verdict === "open" ? []
-    : claim.places.map((at) => [claim.claim.split(",")[0], at, claim.outcome === "found" ? "found" : "missing"]);
+    : claim.places.map((at) => [claim.claim.split(",")[0].replace(/ (emission|absorption)$/, ""), at, claim.outcome === "found" ? "found" : "missing"]);
 
   const ROLES = { assistant: "The system says", tool: "It is shown", user: "It is asked", error: "It ended with an error" };
   function words(step) {
@@ -147,7 +147,7 @@
       const later = claim.turn > upto;
       return el("li", { class: later ? "later" : null },
         el("span", { class: `stand ${kind}` }, later ? "…" : stand),
-        el("span", null, el("span", { dir: "auto" }, claim.claim), claim.decisive ? el("span", { class: "tag" }, "decisive") : null, el("small", null, `in the flux: ${claim.flux}`)));
+        el("span", null, el("span", { dir: "auto" }, claim.claim), claim.decisive ? el("span", { class: "tag" }, "decisive") : null, el("small", null, later ? "not said yet" : `in the flux: ${claim.flux}`)));
     }) : el("li", null, el("span"), el("span", null, "It claimed nothing that can be tested.")));
   }
 

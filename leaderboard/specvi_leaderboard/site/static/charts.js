@@ -13,7 +13,7 @@ SpecVI.charts = (() => {
       svg("circle", { class: "dot", cx: x(value), cy: "50%", r: 4 }));
   }
 
-  const SIZE = { width: 340, height: 260, left: 44, right: 12, top: 12, bottom: 40 };
+  const SIZE = { width: 340, height: 260, left: 58, right: 12, top: 12, bottom: 40 };
 
   function frame(label, x_title, y_title, marks, { x_max = 1, x_ticks = [0, 0.25, 0.5, 0.75, 1] } = {}) {
     const { width, height, left, right, top, bottom } = SIZE;

@@ -86,7 +86,7 @@ SpecVI.spectrum = (() => {
     const picture = svg("svg", { tabindex: 0, role: "application", "aria-label": label });
     box.replaceChildren(picture);
     let size = { width: 0, height: 0 };
-    const LEFT = 56, RIGHT = 10, TOP = 44, BOTTOM = 34;
+    const LEFT = 56, RIGHT = 10, TOP = 60, BOTTOM = 34;
     const x = (v) => LEFT + (size.width - LEFT - RIGHT) * (v - set.low) / (set.high - set.low);
     const back = (px) => set.low + (set.high - set.low) * (px - LEFT) / (size.width - LEFT - RIGHT);
 
@@ -118,7 +118,7 @@ SpecVI.spectrum = (() => {
         ...ticks(floor, top, 4).map((v) => svg("text", { x: LEFT - 7, y: y(v) + 4, "text-anchor": "end" }, Math.abs(v) >= 1e5 || (v && Math.abs(v) < 1e-3) ? v.toExponential(1) : String(v))),
         svg("text", { x: size.width - RIGHT, y: size.height - 3, "text-anchor": "end" }, "Å, vacuum"),
         ...names(set.lines.filter(([, at]) => !taken.has(Math.round(at))).map(([name, at, decides]) => [name, at, decides ? "decisive" : "", decides ? "decisive-name" : ""]), [TOP - 6, TOP - 19]).flat().filter(Boolean),
-        ...names(marked, [TOP - 32, TOP - 19]).flat().filter(Boolean),
+        ...names(marked, [TOP - 34, TOP - 48]).flat().filter(Boolean),
         svg("path", { class: "flux", d: path(wave, flux, from, to, x, clipped) }));
       said(set.low, set.high);
     }

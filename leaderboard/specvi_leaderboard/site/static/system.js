@@ -8,6 +8,12 @@
   const task_name = (score) => `${score.task.toUpperCase()}${score.track === "main" ? "" : `, ${TRACKS[score.track].toLowerCase()}`}`;
   const EDGES = [0, 5, 10, 20, 50, Infinity], BINS = ["below 5", "5 to 10", "10 to 20", "20 to 50", "50 and above"];
 
+  /* One part for each track, the first one open. */
+  function by_track(items, make) {
+    return [...new Set(items.map((one) => one.track))].map((track, k) => el("details", { open: k === 0, class: "track" }, el("summary", null, `${TRACKS[track]} track`),
+      make(items.filter((one) => one.track === track), `${TRACKS[track].toLowerCase()} track`)));
+  }
+
   function head(board, system, detail) {
     const standing = board.tracks.map((track) => ({ track, line: track.lines.find((line) => board.systems[line.s].id === system.id) }));
     const links = Object.entries(system.links || {}).filter(([, link]) => link && /^https:\/\//.test(link));
@@ -43,14 +49,14 @@
     })), el("details", null, el("summary", null, "Accuracy, precision, recall, and other readings of non-answers"), SpecVI.table("All metrics by task, 95 % intervals", ["Task", num("F1"), num("accuracy"), num("precision"), num("recall"), num("F1 if non-answers are NO"), num("F1 if they are right"), num("F1, lenient reading")],
       detail.tasks.map((score) => [task_name(score), ...["f1", "accuracy", "precision", "recall"].map((name) => [share(score.ranked[name].value), " ", el("span", { class: "ci" }, span(score.ranked[name].low, score.ranked[name].high))]), share(score.non_answer_is_no.f1), share(score.best.f1), score.lenient ? share(score.lenient.f1) : "–"]))));
     const calls = SpecVI.site().calls;
-    into("counts", SpecVI.table("Ledger: truth → call → candidates", ["Task", "Truth", ...calls.map(num), num("all")], detail.tasks.flatMap((score) => ["YES", "NO"].map((truth) =>
-      [task_name(score), truth, ...calls.map((call) => { const n = score.ledger[truth][call]; return n ? el("span", { class: call === truth ? "yes" : "no" }, whole(n)) : "0"; }), whole(Object.values(score.ledger[truth]).reduce((a, b) => a + b, 0))])), { hidden: true }));
+    into("counts", by_track(detail.tasks, (scores, track) => SpecVI.table(`Ledger, ${track}: truth → call → candidates`, ["Task", "Truth", ...calls.map(num), num("all")], scores.flatMap((score) => ["YES", "NO"].map((truth) =>
+      [score.task.toUpperCase(), truth, ...calls.map((call) => { const n = score.ledger[truth][call]; return n ? el("span", { class: call === truth ? "yes" : "no" }, whole(n)) : "0"; }), whole(Object.values(score.ledger[truth]).reduce((a, b) => a + b, 0))])), { hidden: true })));
   }
 
   async function candidates(board, system, detail) {
     const groups = await Promise.all(detail.tasks.map((score) => load(`${board.id}/group/${score.track}-${score.task}`)));
     const calls = SpecVI.site().calls;
-    into("snr", groups.map((group) => {
+    into("snr", by_track(groups, (members) => el("div", { class: "plots wide" }, members.map((group) => {
       const bins = BINS.map(() => [0, 0]);
       group.id.forEach((_, k) => {
         if (group.snr[k] === null) return;
@@ -60,7 +66,7 @@
       });
       const rows = bins.map(([right, n], k) => ({ name: BINS[k], measure: SpecVI.charts.wilson(right, n), n, label: `S/N ${BINS[k]}` })).filter((row) => row.n);
       return rows.length ? SpecVI.charts.dots(task_name(group), ["S/N", "right"], rows) : null;
-    }));
+    }))));
     into("wrong", groups.map((group) => {
       const wrong = group.id.map((id, k) => ({ id, k, call: calls[Number(group.calls[system.id][k])] })).filter(({ k, call }) => call[0] !== group.truth[k] || !["YES", "NO"].includes(call));
       if (!wrong.length) return el("p", null, el("b", null, task_name(group)), ": no candidate wrong.");
@@ -71,13 +77,13 @@
     }));
     const traced = new Set(detail.traces);
     byId("inspections").hidden = !traced.size;
-    into("traces", groups.map((group) => {
+    into("traces", by_track(groups.filter((group) => group.id.some((id) => traced.has(id))), (members) => members.map((group) => {
       const rows = group.id.map((id, k) => ({ id, k })).filter(({ id }) => traced.has(id));
       return rows.length ? el("div", null, el("h3", null, task_name(group)), el("ul", { class: "links" }, rows.map(({ id, k }) => {
         const call = calls[Number(group.calls[system.id][k])];
         return el("li", null, el("a", { href: SpecVI.candidate_address(board.id, `${group.track}-${group.task}`, id, system.id) }, label(group, k)), call[0] === group.truth[k] ? el("span", { class: "yes" }, ` ✓ ${call}`) : el("span", { class: "no" }, ` ✗ ${call}`));
       }))) : null;
-    }));
+    })));
   }
   const label = (group, k) => `${group.subtype[k] || group.id[k].slice(0, 8)}${group.snr[k] === null ? "" : `, S/N ${Math.round(group.snr[k])}`}`;
 

@@ -41,8 +41,9 @@
     const most = Math.max(...bins);
     const picture = SpecVI.charts.frame("How many candidates how large a share of systems gets right", "share of systems that are right", "share of candidates", (x, y) => bins.map((n, k) => {
       const wide = 0.8 * (x(1) - x(0)) / bins.length, middle = x(0) + (x(1) - x(0)) * (k + 0.5) / bins.length;
-      return svg("rect", { class: "column", x: middle - wide / 2, width: wide, y: y(n / group.id.length), height: Math.max(0, y(0) - y(n / group.id.length)) });
-    }));
+      return [svg("rect", { class: "column", x: middle - wide / 2, width: wide, y: y(n / group.id.length), height: Math.max(0, y(0) - y(n / group.id.length)) }),
+        svg("text", { class: "tick", x: middle, y: y(0) + 18, "text-anchor": "middle" }, Number((k / (bins.length - 1)).toFixed(2)))];
+    }), { x_ticks: [] });
     const hardest = right.map((n, k) => ({ n, k })).filter(({ n }) => n < judges.length).sort((a, b) => a.n - b.n).slice(0, 24);
     into("difficulty", SpecVI.charts.figure(`${plural(judges.length, "system")} that look at the spectrum`, `${whole(bins.at(-1))} of ${whole(group.id.length)} candidates are right for all; most in one column: ${whole(most)}`, picture, "Candidates by share of systems that are right",
       ["share right", { name: "candidates", num: true }], bins.map((n, k) => [share(k / (bins.length - 1), 2), whole(n)])),
