@@ -145,7 +145,7 @@ class Spectrum:
     @property
     def has_errors(self) -> bool:
         """Return whether any good pixel has an inverse variance."""
-        return bool((self.ivar[~self.mask] > 0).any())
+        return bool(((self.ivar > 0) & ~self.mask).any())
 
     @property
     def bad_fraction(self) -> float:
@@ -164,7 +164,12 @@ class Spectrum:
         used = ~self.mask & (self.ivar > 0)
         if not used.any():
             return None
-        return float(np.median(self.flux[used] * np.sqrt(self.ivar[used])))
+        with np.errstate(invalid="ignore"):  # of masked pixels, whose flux may be anything
+            ratios = (self.flux * np.sqrt(self.ivar))[used]
+        middle = ratios.size // 2
+        ratios.partition(middle)  # one pass less than np.median, for the same number
+        upper = ratios[middle]
+        return float(upper if ratios.size % 2 else (ratios[:middle].max() + upper) / 2)
 
     def window(self, low_AA: float, high_AA: float) -> slice:
         """Return the slice of pixels with ``low_AA <= wavelength <= high_AA`` (observed frame)."""

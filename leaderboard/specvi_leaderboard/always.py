@@ -76,7 +76,12 @@ def _attempt(name: str, reference: SplitReference, place: SplitPlace) -> _Attemp
     what = _what(name, reference, place)
 
     def tried() -> str:
-        scored, config = _answered(name, reference, place)
+        try:
+            scored, config = _answered(name, reference, place)
+        except UserError as error:
+            if (error.fix or "").startswith("pip install"):
+                raise  # lies with this machine, not with the split: to be tried again next time
+            return _Attempt(obstacle=error.what).model_dump_json()
         kept_score(what, lambda: scored)
         return _Attempt(config=config).model_dump_json()
 

@@ -109,7 +109,7 @@ class Leaderboard(StrictModel):
     ``reported`` are published figures, never ranked, and about the published real spectra only.
     """
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1]
     title: str
     suite: str
     date: str | None
@@ -121,6 +121,7 @@ class Leaderboard(StrictModel):
 def publish(boards: Sequence[Board], title: str, withdrawn: Sequence[Withdrawn] = ()) -> Leaderboard:
     """Return the content of ``leaderboard.json``; the same boards give the same content."""
     return Leaderboard(
+        schema_version=SCHEMA_VERSION,
         title=title,
         suite=version("specvi-bench"),
         date=boards[0].date if boards else None,

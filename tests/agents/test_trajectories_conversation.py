@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,10 +55,16 @@ class Saying:
         pass
 
 
-def inspected(split: Split, replies: Sequence[Reply], options: EnvironmentOptions) -> tuple[Verdict, Saying]:
+def inspected(
+    split: Split,
+    replies: Sequence[Reply],
+    options: EnvironmentOptions,
+    prompt: tuple[tuple[str, str], ...] = (),
+) -> tuple[Verdict, Saying]:
     model = Saying(replies)
     vetter = AgentVetter(model, AgentOptions(options))
-    return asyncio.run(vetter.vet_one(split.candidates[0].question)), model
+    question = replace(split.candidates[0].question, prompt=prompt)
+    return asyncio.run(vetter.vet_one(question)), model
 
 
 def kept(verdict: Verdict, folder: Path) -> Trajectory:
@@ -80,18 +87,23 @@ def kept(verdict: Verdict, folder: Path) -> Trajectory:
 
 @pytest.mark.parametrize("dialect", ["api", "hermes"])
 @pytest.mark.parametrize("replies", [IN_TEXT, IN_FIELDS], ids=["calls in the text", "calls in fields"])
+@pytest.mark.parametrize(
+    "prompt", [(), (("user", "<image>\nIs it one?"),)], ids=["ours", "published, without system"]
+)
 def test_the_text_is_what_the_evaluator_sends_at_every_turn(
     tiny_folder: Path,
     make_split: Callable[..., Split],
     tmp_path: Path,
     dialect: str,
     replies: Sequence[Reply],
+    prompt: tuple[tuple[str, str], ...],
 ) -> None:
     from specvi_agents.models.checkpoint import find_checkpoint
     from specvi_agents.models.local.model import LocalModel
 
     local = LocalModel.load(find_checkpoint(str(tiny_folder), "transformers"), device="cpu", dtype="auto")
-    verdict, model = inspected(make_split(), replies, EnvironmentOptions(dialect=dialect))
+    options = EnvironmentOptions(dialect=dialect, prompt="official" if prompt else "guideline")
+    verdict, model = inspected(make_split(), replies, options, prompt)
     row = to_messages(kept(verdict, tmp_path / "store"))
     turns = [number for number, message in enumerate(row["messages"]) if message["role"] == "assistant"]
     assert len(turns) == len(model.sent) == len(replies)

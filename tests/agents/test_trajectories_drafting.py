@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import inspector, serving
 from trajectory_kit import GOOD, Saying, folder_of, inspect, stars
 
 from specvi_agents.agent import AgentVetter
 from specvi_agents.environment import EnvironmentOptions
+from specvi_agents.local_server import Request, Response
 from specvi_agents.messages import ModelError, Reply
+from specvi_agents.models.openai import create
 from specvi_agents.options import AgentOptions
 from specvi_agents.scripted import Scripted
 from specvi_agents.trajectories import Store, read, to_messages
@@ -247,3 +250,38 @@ def test_killed_at_random_moments_every_candidate_is_inspected_and_screened_once
     for item in Store(folder).trajectories().values():
         for view in (view for turn in item.trace.turns for view in turn.views):
             assert sha256(item.png(view.png_sha256)).hexdigest() == view.png_sha256
+
+
+def test_a_teacher_behind_a_server_is_told_and_kept_as_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words go out in every request; the folder has neither them nor the key."""
+    monkeypatch.setenv("SPECVI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    bodies: list[bytes] = []
+
+    def listening(request: Request) -> Response:
+        bodies.append(request.body)
+        return inspector(request)
+
+    split = stars(5)
+    truths = {candidate.id: candidate.truth for candidate in split.candidates}
+    with serving(listening) as url:
+        agent = create("echo", {"base_url": url, "backoff_s": "0.005"})
+        teacher = guided(agent, "openai:echo", Guidance(tells_answer=True), truths)
+        done = drafted(teacher, split, tmp_path / "made", "openai:echo")
+    assert done.done == 5
+    asked = [
+        body for body in bodies if b"Is this object a cataclysmic variable?" in body
+    ]  # others try the server
+    assert len(asked) >= 3  # these stars look alike, and replies are kept
+    assert all(SECRET.encode() in body for body in asked)
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "made").iterdir() if path.is_file())
+    assert b"catalogues give" not in kept
+    assert b"sk-planted" not in kept
+    for item in read(tmp_path / "made"):
+        row = to_messages(item)
+        roles = [message["role"] for message in row["messages"]]
+        assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "assistant"]
+        assert "<tool_call>" in row["messages"][2]["content"][0]["text"]
+        assert "<tools>" in row["messages"][0]["content"][0]["text"]

@@ -100,7 +100,9 @@ def as_lamost():
 PLANTED_AA = 6000.0
 
 
-def planted_split(n: int = 60, *, seed: int = 0, shuffled: bool = False, tasks: tuple[str, ...] = ("cv",)) -> Split:
+def planted_split(
+    n: int = 60, *, seed: int = 0, shuffled: bool = False, tasks: tuple[str, ...] = ("cv",)
+) -> Split:
     """Return spectra of 390 pixels in four parts, half of them YES: those have an emission line at 6000 Å.
 
     ``n`` candidates a task in train, half as many in each other part. ``shuffled``: truths without the line.
@@ -117,7 +119,9 @@ def planted_split(n: int = 60, *, seed: int = 0, shuffled: bool = False, tasks: 
                 slope = (wavelength / 6000) ** rng.normal(0, 0.7)
                 flux = slope * (1 + shown * 1.2 * line) + rng.normal(0, 0.05, wavelength.size)
                 name = f"{task}-{part}-{number:03d}"
-                spectrum = clean_spectrum(wavelength, flux, np.full(wavelength.size, 400.0), name=name, survey="simulated-lamost")
+                spectrum = clean_spectrum(
+                    wavelength, flux, np.full(wavelength.size, 400.0), name=name, survey="simulated-lamost"
+                )
                 candidates.append(Candidate(
                     id=name, task=get_task(task), track="main", part=part, spectrum=spectrum, redshift=None,
                     truth="YES" if truth else "NO", object_id=name, object_id_source="simulated", label_source="test",

@@ -5,7 +5,7 @@ import pytest
 
 from specvi_baselines.rules import explain
 from specvi_benchmark.features import measure_line, prepare
-from specvi_benchmark.lines import get_line
+from specvi_benchmark.lines import get_band, get_line
 from specvi_benchmark.spectrum import clean_spectrum
 from specvi_benchmark.tasks import TASK_KEYS, all_tasks, get_task
 from specvi_benchmark.vetting import Question
@@ -159,3 +159,42 @@ def test_the_pipelines_redshift_of_a_quasar_is_used_or_ignored():
 def test_every_task_has_a_rule():
     spectrum = drawn([])
     assert {task.key for task in all_tasks()} == {task for task in TASK_KEYS if ask(spectrum, task)}
+
+
+def swan(depths, colour):
+    """A power law with the three Swan sequences: each falls to ``depth`` at its head and recovers over 300 Å bluewards."""
+    flux = (GRID_AA / 5500) ** colour
+    for name, depth in zip(("C2 4737", "C2 5165", "C2 5636"), depths, strict=True):
+        head = get_band(name).vacuum_AA
+        inside = (head > GRID_AA) & (head - 300 < GRID_AA)
+        flux = flux * np.where(inside, 1 - depth * (1 - (head - GRID_AA) / 300), 1.0)
+    return flux
+
+
+def cyanogen(flux):
+    for name in ("CN 6925", "CN 7259"):
+        head = get_band(name).vacuum_AA
+        inside = (head < GRID_AA) & (head + 300 > GRID_AA)
+        flux = flux * np.where(inside, 1 - 0.2 * (1 - (GRID_AA - head) / 300), 1.0)
+    return flux
+
+
+def test_a_carbon_star_a_reddened_dq_and_a_galaxy_with_breaks():
+    bands = (0.4, 0.4, 0.3)
+    cool, warm = swan(bands, 2.5), swan(bands, 0.0)
+    for flux, answers in (
+        (cyanogen(cool), {"cs": "YES", "wd": "NO"}),
+        (cool, {"cs": "YES", "wd": "NO"}),  # a dwarf carbon star may lack CN, but is as red as the others
+        (cyanogen(warm), {"cs": "YES", "wd": "NO"}),
+        (warm, {"cs": "NO", "wd": "YES"}),
+        (swan((0.4, 0.3, 0.0), 2.5), {"cs": "NO", "wd": "NO"}),  # no third sequence: no C2
+    ):
+        spectrum = drawn([], flux)
+        assert {task: ask(spectrum, task)[0].answer for task in answers} == answers
+
+
+def test_emission_cores_in_a_white_dwarf_are_a_disc():
+    white_dwarf = [(name, 3500, -0.5) for name in BALMER]
+    assert ask(drawn(white_dwarf), "wd")[0].answer == "YES"
+    with_disc = [*white_dwarf, ("Hα", 700, 0.5), ("Hβ", 700, 0.4)]
+    assert ask(drawn(with_disc), "wd")[0].answer == "NO"

@@ -427,3 +427,14 @@ def test_the_positions_of_sdss_names_count(tmp_path):
     there = SkyCoord("06h32m59.37s", "+04d56m22.5s")
     assert (ra[0], dec[0]) == pytest.approx((there.ra.deg, there.dec.deg), abs=1e-9)
     assert catalogue.ids("gaia").tolist() == [GAIA]
+
+
+def test_a_line_of_another_length_may_hold_any_bytes(tmp_path):
+    """A note in Latin-1 at the end: left out and told, as every line of another length, without any other word."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"obsid,ra,dec\n1,10.0,5.0\n2,11.0,5.0\n\xa9 Universit\xe9\n")
+    catalogue = read_catalogue(path)
+    assert catalogue.ids("obsid").tolist() == [1, 2]
+    (note,) = catalogue.notes
+    assert "1 lines left out" in note
+    assert "Universit\u00e9" in note

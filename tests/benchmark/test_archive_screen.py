@@ -20,10 +20,12 @@ from specvi_benchmark.archive.ingest.simulated import ingest_simulated
 from specvi_benchmark.archive.labelling import label_archive, read_known, write_list
 from specvi_benchmark.archive.objects import group_objects
 from specvi_benchmark.archive.screen import apply_classifiers, engine, screen_archive
+from specvi_benchmark.archive.screen.screen import screened_folder
 from specvi_benchmark.archive.source import StoredArchive
 from specvi_benchmark.archive.store import Store
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.splits import screening
 from specvi_benchmark.splits.archive import Key
 from specvi_benchmark.splits.build import build_split
 from specvi_benchmark.splits.recipe import Recipe, StoredSource, load_recipe, open_archive
@@ -232,6 +234,30 @@ def test_new_labels_of_a_name_are_seen_at_once(archive, tmp_path):
         opened = StoredArchive.open(archive, labels="again")
         got = [record.known_as for record in opened.read([Key(0, 0), Key(0, 1)])]
         assert got == [{"x"} if id_ == labelled else set() for id_ in (one, other)]
+
+
+def test_other_labels_measure_nothing_again(archive, screened, tmp_path, monkeypatch):
+    stored = StoredArchive.open(archive, labels="simulated")
+    truth = dict(
+        zip(stored.ids().to_pylist(), (r for s in range(3) for r in stored.read_shard(s)), strict=True)
+    )
+    seen = {id_: kind for id_, record in truth.items() for kind in record.known_as if kind.startswith("cv-")}
+    now = {id_: "be-star" if kind == "cv-polar" else kind for id_, kind in seen.items()}
+    label_archive(archive, "other", "a test", read_known(known_by(tmp_path / "t.csv", **now)))
+    monkeypatch.setattr(screening, "selection_features", None)  # calling it would be a fault
+    work = screened_folder(stored)
+    before = content(work)
+    with engine("local") as pool:
+        other = StoredArchive.open(archive, labels="other")
+        done = screen_archive(other, toy(), tmp_path / "out", pool)
+    assert (done.spectra, done.new) == (1200, 0)
+    assert content(work) == before
+    known = pq.read_table(tmp_path / "out" / "scores.parquet", columns=["id", "known_as"]).to_pylist()
+    told = {row["id"]: row["known_as"] for row in known}
+    assert {id_ for id_, classes in told.items() if classes == ["be-star"]} >= {
+        id_ for id_, kind in now.items() if kind == "be-star"
+    }
+    assert not any("cv-polar" in classes for classes in told.values())
 
 
 def test_a_killed_labelling_leaves_no_mixture(archive, tmp_path, monkeypatch):

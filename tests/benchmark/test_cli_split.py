@@ -10,6 +10,7 @@ from PIL import Image
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.splits import Candidate, Split, build
+from specvi_benchmark.splits.archive import Key
 from specvi_benchmark.splits.choosing import Chosen
 from specvi_benchmark.splits.io import read_split, write_split
 from specvi_benchmark.splits.named import find_split
@@ -43,7 +44,7 @@ def twelve(recipe, **_):
     records = list(SimulatedArchive(source).read_shard(0))
     members = []
     for kind, (task, truth) in zip(KINDS, PAIRS, strict=True):
-        chosen = Chosen(task, "main", "test", truth, 0, 0.9)
+        chosen = Chosen(task, "main", "test", truth, 0, Key(0, 0), 0, 10.0, 0.9)
         found = [record for record in records if kind in record.known_as]
         number = 1 if truth == "YES" else 5
         members += [build._candidate(chosen, record, "simulated") for record in found[:number]]

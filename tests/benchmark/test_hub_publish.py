@@ -425,6 +425,27 @@ def test_private_is_never_public(tmp_path):
         assert "test_cv.parquet" in hub.head("me/closed")
 
 
+def test_a_hub_that_cannot_be_reached_is_told_in_a_sentence(tmp_path):
+    write_split(made(), tmp_path / "toy")
+    arguments = ("push", tmp_path / "toy", "--repo", "me/toy")
+    done = push("http://127.0.0.1:9", tmp_path, *arguments, token="secret-token")  # the port that discards
+    assert done.returncode == 2
+    assert "did not take the dataset" in done.stderr
+    assert "Connection refused" in done.stderr
+    assert not {"Traceback", "secret-token"} & set(done.stderr.replace(":", " ").split())
+
+
+@pytest.mark.parametrize("repo", ["me", "me/my toy", "a/b/c", "me/", ""])
+def test_a_name_is_looked_at_before_anything_is_drawn(capsys, tmp_path, repo):
+    write_split(made(), tmp_path / "toy")
+    code, _, err = specvi(
+        capsys, "split", "push", tmp_path / "toy", "--repo", repo, "--dry-run", "--out", tmp_path / "d"
+    )
+    assert code == 2
+    assert "OWNER/NAME" in err
+    assert not (tmp_path / "d").exists()
+
+
 def test_what_a_dry_run_tells_to_do_next_is_what_was_asked(capsys, tmp_path):
     write_split(made(), tmp_path / "toy")
     asked = ("--repo", "me/toy", "--date", "2026-01-02", "--official-names", "--private", "--branch", "v2")

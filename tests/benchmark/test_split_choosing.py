@@ -8,7 +8,7 @@ import pytest
 
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits.archive import Key
-from specvi_benchmark.splits.choosing import choose, label
+from specvi_benchmark.splits.choosing import Pools, choose, label
 from specvi_benchmark.splits.recipe import load_recipe
 from specvi_benchmark.splits.screening import Screened
 
@@ -22,7 +22,7 @@ def screened(rows):
     names, classes, snr, decidable = zip(*rows, strict=True)
     n = len(rows)
     return Screened(
-        files=(),
+        rows=np.arange(n),
         keys=tuple(Key(0, row) for row in range(n)),
         object_id=tuple(names),
         known_as=tuple(frozenset({name}) for name in classes),
@@ -43,8 +43,14 @@ def recipe(counts, positives_filter="same_threshold", tasks=("cv",), match="none
 
 def run(rows, scores, asked):
     sky = screened(rows)
+    return choose(gathered(sky, asked, scores), no_views)
+
+
+def gathered(sky, asked, scores):
+    pools = Pools(asked)
     labels = {task: label(sky, asked, task) for task in asked.tasks}
-    return choose(sky, asked, labels, {task: np.array(scores, float) for task in asked.tasks}, no_views)
+    pools.add(sky, labels, {task: np.array(scores, float) for task in asked.tasks})
+    return pools
 
 
 # Ten members, four of them rejected by the classifier; thirty others, twenty of them accepted.
@@ -146,8 +152,7 @@ def test_a_cross_survey_set_takes_only_objects_with_every_spectrum():
         assert surveys == ("sdss",)
         return ("view",) if key.row in seen else None
 
-    labels = {"cv": label(sky, asked, "cv")}
-    chosen, _ = choose(sky, asked, labels, {"cv": np.array(SCORES)}, views)
+    chosen, _ = choose(gathered(sky, asked, SCORES), views)
     assert {c.row for c in chosen} <= seen
     assert all(c.views == ("view",) for c in chosen)
     assert replace(chosen[0], views=()) != chosen[0]
@@ -204,3 +209,30 @@ def test_a_matched_choice_does_not_depend_on_the_order_of_the_archive():
     asked = recipe({"test": [8, 40]}, match="snr")
     names = [{some[c.row][0] for c in run(some, [0.9] * 430, asked)[0]} for some in (rows, rows[::-1])]
     assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("size", [1, 7, 33])
+def test_shard_by_shard_the_choice_is_that_of_the_whole(size):
+    rng = np.random.default_rng(size)
+    kinds = rng.choice(["cv-polar", "be-star", "wd-da", "wd-plus-m"], 300, p=[0.3, 0.4, 0.2, 0.1])
+    snr = np.where(rng.random(300) < 0.1, np.nan, rng.uniform(3, 40, 300))
+    rows = [
+        (f"o{n // 2}", str(kind), float(one), bool(rng.random() < 0.9))
+        for n, (kind, one) in enumerate(zip(kinds, snr, strict=True))
+    ]
+    scores = rng.random(300) ** 0.2
+    asked = recipe({"train": [8, 8], "test": [4, 20]}, tasks=("cv", "wd"), match="snr")
+    sky, pools = screened(rows), Pools(asked)
+    for first in range(0, 300, size):
+        inside = (np.arange(300) >= first) & (np.arange(300) < first + size)
+        part = sky.at(inside)
+        labels = {task: label(part, asked, task) for task in asked.tasks}
+        pools.add(part, labels, dict.fromkeys(asked.tasks, scores[inside]))
+    assert choose(pools, no_views) == choose(gathered(sky, asked, scores), no_views)
+
+
+def test_what_cannot_be_chosen_is_not_kept():
+    rows = [*ROWS, *((f"y{n}", "be-star", 20, True) for n in range(5000))]
+    pools = gathered(screened(rows), recipe({"test": [3, 15]}), [*SCORES, *[0.1] * 5000])
+    kept = [len(pools.pool(0, "cv", truth).in_order()) for truth in ("YES", "NO")]
+    assert kept == [6, 20]  # those above the threshold

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from specvi_benchmark.cli.main import main
-from specvi_benchmark.splits import official
+from specvi_benchmark.splits import Split, official
 from specvi_benchmark.splits.duplicates import fibre_of, find_duplicates, find_in_cold_start, position_of
 from specvi_benchmark.splits.io import read_split
 
@@ -276,3 +277,41 @@ def test_the_hub_is_asked_for_the_pinned_commit(tmp_path, whole):
     done = hub_import(url, tmp_path / "hf2", "hf:no/such", "--out", tmp_path / "k")  # the server is gone
     assert done.returncode == 2
     assert "can't be fetched" in done.stderr
+
+
+def test_one_object_seen_by_two_surveys_is_no_duplicate_and_two_visits_of_one_survey_are(make_split):
+    """A cross-survey set shows every object once as each survey saw it: that is what it is for."""
+    split = make_split()
+    first, second = (
+        replace(c, object_id="gaia-7", object_id_source="gaia", truth="YES") for c in split.candidates[:2]
+    )
+    paired = replace(second, spectrum=replace(second.spectrum, survey="sdss"))
+    one, two = (Split("s", "1", (first, other), {}) for other in (paired, second))
+    assert find_duplicates(one) == ()
+    assert [item.by for item in find_duplicates(two)] == ["object"]
+    elsewhere = replace(paired, part="train")
+    assert [item.by for item in find_duplicates(Split("s", "1", (first, elsewhere), {}))] == ["object"]
+
+
+def test_an_infinite_redshift_is_the_fault_of_the_file(capsys, tmp_path):
+    """No candidate can have one; NaN, which the tool takes as none too, becomes null."""
+    for value, code in ((float("inf"), 2), (float("nan"), 0)):
+
+        def change(_, rows, value=value):
+            where = rows[0]["extra_info"]["tools_kwargs"]["spectral_visualization_tool"]["create_kwargs"]
+            where["redshift"] = value
+
+        source = files.write_official(tmp_path / f"{value}", {"test_cv": (6, 1)}, pixels=60, change=change)
+        found, _, err = specvi(capsys, "split", "import", source, "--out", tmp_path / f"out-{value}")
+        assert found == code
+        assert ("a redshift is infinite" in err) == bool(code)
+        assert "fault of the suite" not in err
+
+
+def test_an_import_that_lost_something_leaves_nothing(capsys, tmp_path, monkeypatch):
+    source = files.write_official(tmp_path / "bench", {"test_cv": (6, 1)}, pixels=60)
+    monkeypatch.setattr(official, "losses", lambda *_: ["images"])
+    code, _, err = specvi(capsys, "split", "import", source, "--out", tmp_path / "i")
+    assert code == 2
+    assert "not lossless" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["bench"]

@@ -123,3 +123,21 @@ def test_a_pattern_that_meets_nothing_is_refused():
     with pytest.raises(UserError, match="meets no class") as caught:
         refuse_unknown_classes(mini, known - {"o-star"})
     assert "o: o-star" in str(caught.value)
+
+
+def test_a_preset_changes_what_it_names_and_nothing_else(tmp_path):
+    lines = [
+        "schema_version: 1",
+        "name: larger-simulated",
+        "same_as: mini",
+        "candidates: 1.0",
+        "archive: 4.0",
+    ]
+    (tmp_path / "a.yaml").write_text("\n".join(lines))
+    (tmp_path / "b.yaml").write_text("\n".join([*lines, "seed: 5", "overlap: 0.25"]))
+    mini, plain, other = load_recipe("mini"), *(load_recipe(tmp_path / name) for name in ("a.yaml", "b.yaml"))
+    assert (plain.source.size, plain.seed, plain.sets) == (4 * mini.source.size, mini.seed, mini.sets)
+    assert plain.source.overlap == mini.source.overlap
+    assert (other.seed, other.source.seed, other.source.overlap) == (5, mini.source.seed, 0.25)
+    back = {"seed": mini.seed, "source": plain.source}
+    assert other.model_copy(update=back) == plain

@@ -13,7 +13,7 @@ import pytest
 from specvi_benchmark.archive.known.label import label_by_catalogues
 from specvi_benchmark.archive.known.rules import LabelRules, load_rules
 from specvi_benchmark.archive.labelling import Known, label_archive
-from specvi_benchmark.archive.labels import LabelSet, write_set
+from specvi_benchmark.archive.labels import read_set
 from specvi_benchmark.archive.source import StoredArchive
 from specvi_benchmark.cli.main import main
 from specvi_benchmark.errors import UserError
@@ -133,6 +133,11 @@ def test_a_recipe_builds_a_sound_split(known, labelled, tmp_path, name, scale):
         assert {c.part for c in split.candidates} == {"test"}
     if name == "extreme":
         assert all(1 <= c.spectrum.snr < 25 for c in split.select(task="cv").candidates)
+
+
+def test_labels_name_every_class_that_the_rules_can_give(known):
+    """A recipe asks for classes that a small archive may hold none of: its patterns must meet them all the same."""
+    assert set(read_set(known[0] / "archive", "known-objects").classes) == set(load_rules().classes)
 
 
 def test_members_are_known_by_the_tables_and_no_trap_is_a_member(labelled):
@@ -383,10 +388,7 @@ def test_a_refresh_knows_its_objects_when_the_archive_calls_them_otherwise(known
     refuted = star[f"lamost:DR10:{wd.spectrum.survey_id}"]
     again = {id_: replace(one, known_as=frozenset({"border-ba-star"})) if star[id_] == refuted else one
              for id_, one in again.items()}  # fmt: skip
-    label_archive(tmp_path / "archive", "known-objects", "again", again)
-    write_set(
-        tmp_path / "archive", "known-objects", LabelSet(label_source="again", classes=load_rules().classes)
-    )
+    label_archive(tmp_path / "archive", "known-objects", "again", again, load_rules().classes)
     newer = recipe.model_copy(update={"version": "2"})
     done = refresh_split(old, newer, archive=open_archive(newer, tmp_path / "archive"), work=folder / "work")
     shown = {star[f"lamost:DR10:{c.spectrum.survey_id}"] for c in old.candidates}

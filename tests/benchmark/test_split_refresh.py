@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -189,6 +190,31 @@ def test_a_commitment_with_other_counts_opens_nothing(make_split):
     more = commitment.model_copy(update={"counts": {"test": {"cv": 300}}})
     with pytest.raises(UserError, match="other counts"):
         verify_seal(more, split, secret)
+
+
+def test_published_questions_are_checked_before_anything_is_opened(make_split, tmp_path, capsys):
+    split, tracked = make_split(), make_split().candidates[0]
+    extreme = replace(tracked, id="extreme", track="extreme", redshift=None)
+    split = Split(split.name, split.version, (*split.candidates, extreme), {})
+    folder = tmp_path / "questions"
+    write_sealed(split, tmp_path / "c.json", tmp_path / "s.json", folder)
+    code, out, err = specvi(capsys, "split", "open", tmp_path / "c.json", "--questions", folder)
+    assert (code, out.splitlines()) == (0, ["small 1: questions as sealed"]), err
+    path = folder / "test_cv.parquet"
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    rows[3]["errors"]["ivar"][5] *= 1 + 1e-15
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+    code, _, err = specvi(capsys, "split", "open", tmp_path / "c.json", "--questions", folder)
+    assert code == 2
+    assert "questions are not those" in err
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)  # a question asked twice
+    assert specvi(capsys, "split", "open", tmp_path / "c.json", "--questions", folder)[0] == 2
+    path.write_bytes(b"no parquet")
+    for arguments in (("--questions", folder), (), (tmp_path / "split",)):
+        code, _, err = specvi(capsys, "split", "open", tmp_path / "c.json", *arguments)
+        assert code == 2
+        assert "Traceback" not in err
 
 
 @pytest.mark.parametrize("secret", ["c.json", "questions/s.json", "questions"])

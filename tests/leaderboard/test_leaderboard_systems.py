@@ -1,4 +1,5 @@
 import json
+from importlib.metadata import entry_points
 from itertools import combinations
 
 import pytest
@@ -7,6 +8,7 @@ from sklearn.metrics import f1_score
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.predictions import read_run_predictions
 from specvi_benchmark.splits.io import read_split, write_split
+from specvi_leaderboard.entry import KINDS
 from specvi_leaderboard.systems import read_systems, refuse_mixed
 
 
@@ -135,3 +137,11 @@ def test_refuse_mixed_names_every_value_and_who_has_it(values):
 
 def test_refuse_mixed_lets_one_value_pass():
     refuse_mixed("scoring version", {"a": 1, "b": 1})
+
+
+def test_every_vetter_of_the_suite_has_a_kind():
+    """An ensemble's kind is its members', so it is said in the submission."""
+    names = {
+        entry.name for entry in entry_points(group="specvi.vetters") if entry.value.startswith("specvi_")
+    }
+    assert names - {"ensemble"} == set(KINDS)

@@ -93,12 +93,11 @@ def test_an_option_of_the_inspection_that_does_not_exist_is_refused() -> None:
 
 
 def test_settings_of_the_command_line_go_in_by_their_dotted_names() -> None:
-    overrides = read_overrides(["seed=3", "optimiser.learning_rate=1e-4", "data.tasks=[cv]", "dev.limit=7"])
+    overrides = read_overrides(["seed=3", "optimiser.learning_rate=1e-4", "data.tasks=[cv]", "data.limit=7"])
     config = load_config("sft_mini", SftConfig, overrides)
     assert (config.seed, config.data.tasks) == (3, ("cv",))
     assert config.optimiser.learning_rate == pytest.approx(1e-4)
-    assert config.dev is not None
-    assert config.dev.limit == 7
+    assert config.data.limit == 7
     with pytest.raises(UserError, match="KEY=VALUE"):
         read_overrides(["seed"])
 

@@ -9,6 +9,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("trl", reason="trl is not installed")
 
+from trajectory_kit import GOOD, folder_of, inspect, star  # noqa: E402
+
 from specvi_agents.agent import AgentVetter  # noqa: E402
 from specvi_agents.dialects import as_sent  # noqa: E402
 from specvi_agents.environment import EnvironmentOptions  # noqa: E402
@@ -17,7 +19,10 @@ from specvi_agents.models.checkpoint import find_checkpoint  # noqa: E402
 from specvi_agents.models.local.model import LocalModel  # noqa: E402
 from specvi_agents.options import AgentOptions  # noqa: E402
 from specvi_agents.trajectories.conversation import conversation  # noqa: E402
+from specvi_agents.trajectories.exporting import export  # noqa: E402
+from specvi_agents.trajectories.importing import import_released  # noqa: E402
 from specvi_agents.trajectories.records import Record  # noqa: E402
+from specvi_agents.trajectories.screening import screen_all  # noqa: E402
 from specvi_agents.trajectories.store import Store, read  # noqa: E402
 from specvi_benchmark.errors import UserError  # noqa: E402
 from specvi_training.conversation import IGNORED, collate, encode  # noqa: E402
@@ -221,3 +226,19 @@ def test_a_template_that_rewrites_earlier_turns_is_refused(
     _, lesson = inspected(said, make_split, tmp_path, dialect="hermes")
     with pytest.raises(UserError, match="writes earlier turns anew"):
         encode(Chat(local.chat.processor, template), lesson, tools=False)
+
+
+def test_files_in_the_released_form_are_the_same_lesson(local: LocalModel, tmp_path: Path) -> None:
+    """Written as the released set is, and imported again: the same ids, labels and pixels."""
+    made = folder_of(tmp_path / "made", [inspect(GOOD)])
+    screen_all(made, {"star-0": star().question})
+    export(made, tmp_path / "out", "released", at_least="screened", repo_id="me/set")
+    import_released(tmp_path / "out" / "trajectories.jsonl", tmp_path / "again")
+    first, second = (
+        encode(local.chat, lessons_of([folder])[0], tools=False)
+        for folder in (tmp_path / "made", tmp_path / "again")
+    )
+    assert torch.equal(first.labels, second.labels)
+    assert first.inputs.keys() == second.inputs.keys()
+    assert all(torch.equal(first.inputs[name], second.inputs[name]) for name in first.inputs)
+    assert (first.labels != IGNORED).sum() > 100

@@ -1,6 +1,6 @@
 """The vetter ``brief``: the scripted inspector, cut down to what a tiny model can learn to say.
 
-Two zooms in place of eight, and words without figures: a model of half a million weights sees a line, but reads no
+One zoom in place of eight, and words without figures: a model of half a million weights sees a line, but reads no
 equivalent width off a picture. The answer stays that of the whole inspection. A teacher for the miniature only.
 """
 
@@ -22,7 +22,7 @@ from specvi_benchmark.views.arguments import LABEL_KEY, RANGE_KEY
 BRIEF_VERSION = 1
 """Raised whenever a verdict or a word can change."""
 
-ZOOMS = 2
+ZOOMS = 1
 
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\[])")
 _THOUGHT = re.compile(r"<think>(.*?)</think>", re.DOTALL)

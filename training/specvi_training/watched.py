@@ -11,7 +11,19 @@ from specvi_training.folder import TrainFolder
 
 Report = Callable[[Mapping[str, Any]], None]
 
-_KEPT = ("loss", "grad_norm", "learning_rate", "mean_token_accuracy", "entropy", "reward", "reward_std")
+_KEPT = (
+    "loss",
+    "grad_norm",
+    "learning_rate",
+    "mean_token_accuracy",
+    "entropy",
+    "reward",
+    "reward_std",
+    "frac_reward_zero_std",
+)
+
+OWN_METRICS = "rollout/"
+"""How the names begin of what a recipe itself finds of interest."""
 
 
 def shared_arguments(recipe: Recipe, folder: TrainFolder) -> dict[str, Any]:
@@ -79,7 +91,11 @@ class LogCallback(TrainerCallback):  # type: ignore[misc]  # a foreign class
         **_: Any,
     ) -> None:
         """Keep what is of use of a line of the trainer's log."""
-        kept = {name: float(value) for name, value in (logs or {}).items() if name in _KEPT}
+        kept = {
+            name: float(value)
+            for name, value in (logs or {}).items()
+            if name in _KEPT or name.startswith(OWN_METRICS)
+        }
         dev = {
             name.removeprefix("eval_"): float(v)
             for name, v in (logs or {}).items()

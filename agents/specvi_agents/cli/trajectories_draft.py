@@ -56,6 +56,7 @@ def draft(
     from specvi_benchmark.runs.budget import Limits
     from specvi_benchmark.runs.fitting import load_system
     from specvi_benchmark.runs.record import choose_split
+    from specvi_benchmark.splits.duplicates import plain_name
     from specvi_benchmark.tasks import get_task
 
     known = tuple(item for item in read(seeds) if item.state != "rejected") if seeds else ()
@@ -64,8 +65,12 @@ def draft(
     with kept_for_answers():
         system = load_system(teacher, options(option or []))
     chosen, reference = choose_split(split, "train", get_task(task).key if task else None, track)
-    seen = {seed.id for seed in known}
-    candidates = [candidate for candidate in choose(chosen, per_task) if candidate.id not in seen]
+    seen = {seed.record.object_id for seed in known} | {plain_name(seed.record.source_name) for seed in known}
+    candidates = [
+        candidate
+        for candidate in choose(chosen, per_task)
+        if candidate.object_id not in seen and plain_name(candidate.spectrum.name) not in seen
+    ]
     if not candidates:
         raise UserError(
             "the split has no train candidates", where=split, fix="choose a task and track it has"

@@ -69,9 +69,11 @@ def conversation(record: Record, trace: TraceRecord) -> tuple[Said, ...]:
     said = tuple(_said(turn, waiting, trace.id) for turn in trace.turns)
     if waiting is not None and next(waiting, None) is not None:
         raise UserError("more pictures than places for them", where=f"trajectory {record.id}")
-    if said and said[0].role == "system" and _is_told_by_template(trace):
-        said = (Said("system", (f"{said[0].text}\n\n{tools_block()}",)), *said[1:])
-    return said
+    if not _is_told_by_template(trace):
+        return said
+    if said and said[0].role == "system":
+        return Said("system", (f"{said[0].text}\n\n{tools_block()}",)), *said[1:]
+    return Said("system", (tools_block(),)), *said
 
 
 def to_messages(trajectory: Trajectory) -> Messages:

@@ -199,7 +199,7 @@ def _checked(content: bytes, name: str) -> bytes:
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as picture:
             picture.verify()
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError):
         raise _Unusable(f"{name!r} is no whole PNG") from None
     return content
 

@@ -63,7 +63,8 @@ def revise(
     UserError
         The state does not allow it; a turn is not the inspector's; its calls change; a check no longer holds.
     """
-    with store.changing(wanted) as item:
+    with store.changing():
+        item = store.find(wanted)
         _check(item, "revise", by, why)
         edits = tuple(_edit(item, number, text) for number, text in sorted(texts.items()))
         edits = tuple(edit for edit in edits if edit.before != edit.after)
@@ -87,7 +88,8 @@ def audit(store: Store, wanted: str, *, by: str, why: str) -> Trajectory:
     UserError
         The state does not allow it, or this person revised or audited the text.
     """
-    with store.changing(wanted) as item:
+    with store.changing():
+        item = store.find(wanted)
         _check(item, "audit", by, why)
         reviser, *auditors = [change.by for change in _since_revision(item)]
         if same(by, reviser):
@@ -107,7 +109,8 @@ def vote(store: Store, wanted: str, *, by: str, why: str, ballot: Ballot) -> Tra
     UserError
         The state does not allow it, or this person has voted.
     """
-    with store.changing(wanted) as item:
+    with store.changing():
+        item = store.find(wanted)
         _check(item, "vote", by, why)
         cast = [change for change in _since_revision(item) if change.action == "vote"]
         if any(same(by, change.by) for change in cast):
@@ -128,7 +131,8 @@ def reject(store: Store, wanted: str, *, by: str, why: str) -> Trajectory:
     UserError
         It is out already.
     """
-    with store.changing(wanted) as item:
+    with store.changing():
+        item = store.find(wanted)
         _check(item, "reject", by, why)
         _record(store, item, "reject", by, why, "rejected")
     return store.find(item.id)
@@ -136,10 +140,7 @@ def reject(store: Store, wanted: str, *, by: str, why: str) -> Trajectory:
 
 def same(first: str, second: str) -> bool:
     """Tell whether two names are one person's, however they are spaced and in whatever case."""
-    return (
-        first.split() == second.split()
-        or " ".join(first.split()).casefold() == " ".join(second.split()).casefold()
-    )
+    return first.casefold().split() == second.casefold().split()
 
 
 def _check(item: Trajectory, action: Action, by: str, why: str) -> None:

@@ -72,11 +72,12 @@ def screen_all(
     report
         Called with how many are done, and of how many.
     """
-    waiting = [item for item in store.trajectories().values() if item.state == "draft"]
-    for number, item in enumerate(waiting):
-        report(number, len(waiting))
-        found = screen(item.record, item.trace, questions.get(item.id))
-        store.change(_change(item, found))
+    with store.changing():
+        waiting = [item for item in store.trajectories().values() if item.state == "draft"]
+        for number, item in enumerate(waiting):
+            report(number, len(waiting))
+            found = screen(item.record, item.trace, questions.get(item.id))
+            store.change(_change(item, found))
     report(len(waiting), len(waiting))
     return len(waiting)
 

@@ -50,13 +50,11 @@ class Store:
 
     @classmethod
     def make(cls, folder: Path) -> "Store":
-        """Open a folder for writing, made if it does not exist, with what a kill left unfinished cut off."""
+        """Open a folder to add to, made if it does not exist; an inspection that a kill left unfinished is cut off."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / RECORDS_FILE).touch()
-        store = cls(folder)
         mend_log(folder / RECORDS_FILE)
-        mend_log(folder / CHANGES_FILE)
-        return store
+        return cls(folder)
 
     @property
     def views(self) -> Path:
@@ -119,11 +117,11 @@ class Store:
         append_line(self.folder / RECORDS_FILE, record.model_dump(mode="json"))
 
     @contextmanager
-    def changing(self, wanted: str) -> Iterator[Trajectory]:
-        """Hold the folder's lock and yield a trajectory as it stands, so that no other change comes between."""
+    def changing(self) -> Iterator[None]:
+        """Hold the folder's lock: what is read within stands until it is changed within."""
         with locked(self.folder):
             mend_log(self.folder / CHANGES_FILE)
-            yield self.find(wanted)
+            yield
 
     def change(self, change: Change) -> None:
         """Put a change on record."""

@@ -61,6 +61,7 @@ class ModelRecord(StrictModel):
     network: str
     networks_version: int
     suite_version: str
+    torch_version: str = ""
     setting: str
     settings: Settings
     tasks: tuple[str, ...] = Field(min_length=1)
@@ -83,6 +84,7 @@ def write_model(out: Path, network: nn.Module, name: str, **about: Any) -> Model
         network=name,
         networks_version=NETWORKS_VERSION,
         suite_version=version("specvi-bench"),
+        torch_version=version("torch"),
         parameters=sum(parameter.numel() for parameter in network.parameters()),
         weights_sha256=sha256_file(out / WEIGHTS_FILE),
         **about,

@@ -11,8 +11,8 @@ channels: one number a branch; dropout 0.25 and a linear layer; SGD at 0.05 with
 network applied to LAMOST in the published comparison looked so is a guess.
 
 Ours: how its continuum was found is not known; a running median over 42,000 km/s stands in, four times the
-broadest line. One output a task, as for `carbonnet-style`. The mean over channels is kept out by
-``mean_channels: false`` in the small setting: with 5 tasks on 8 numbers the shared branches starve.
+broadest line. One output a task, as for `carbonnet-style`. The small setting keeps the channels apart (``mean_channels: false``):
+otherwise five tasks would have to share four numbers.
 """
 
 from collections.abc import Sequence

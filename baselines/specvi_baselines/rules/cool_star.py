@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
+from specvi_baselines.rules.continuum_colour import BLUE_COLOUR, CARBON_COLOUR
 from specvi_baselines.rules.finding import MENTIONED_SIGMA, SEEN_SIGMA, edge_words, index_words
 from specvi_benchmark.features import (
     EdgeMeasurement,
@@ -15,16 +16,17 @@ from specvi_benchmark.features import (
 )
 from specvi_benchmark.lines import Index, get_band, get_index
 
-WIDTH_AA = {"C2": 40.0, "TiO": 25.0, "ZrO": 15.0}
+WIDTH_AA = {"C2": 40.0, "CN": 40.0, "TiO": 25.0, "ZrO": 15.0}
 """Stretch compared on either side of a head: as wide as the band keeps its depth and the other side is
 free of the next band (read off library spectra)."""
 
-GAP_AA = {"C2": 6.0, "TiO": 4.0, "ZrO": 4.0}
+GAP_AA = {"C2": 6.0, "CN": 6.0, "TiO": 4.0, "ZrO": 4.0}
 """Left out beside the head: C2 edges are 10 Å wide at survey resolution, blue edges sharper."""
 
 C2_HEADS = ("C2 4737", "C2 5165", "C2 5636")
 TIO_HEADS = ("TiO 4954", "TiO 5448", "TiO 6158", "TiO 7054")
 ZRO_HEADS = ("ZrO 5552", "ZrO 6345", "ZrO 6474")
+CN_HEADS = ("CN 6925", "CN 7259")
 
 
 MAX_TIO = -0.40
@@ -44,6 +46,14 @@ stay below 0.08 at 5165 and 5636."""
 MIN_C2_HEADS = 2
 MIN_C2 = 0.40
 """Sum over the heads: carbon stars of the library reach 2.7, the strongest barium star 0.25."""
+
+MIN_C2_EACH = 0.05
+"""And each covered head rises by so much: all three sequences belong to one molecule, while the break of a galaxy at
+4000 Å, moved to 4737, leaves 5636 flat."""
+
+MAX_CN = -0.05
+"""Sum of the steps at the red CN heads: 0 in DQ white dwarfs, whose air has no nitrogen to see; most carbon stars fall by
+0.1 to 1."""
 
 MIN_FILL = 1.05
 """Flux at 4780–4850 Å, where C2 5165 has run out, over that just blueward of its head: 2.4 in the library's
@@ -133,6 +143,7 @@ def has_swan(prepared: Prepared, carbon: Heads) -> bool:
         carbon.count_rising(MIN_C2_STEP) < MIN_C2_HEADS
         or carbon.total < MIN_C2
         or carbon.significance < SEEN_SIGMA
+        or any(edge is not None and edge.step < MIN_C2_EACH for edge in carbon.edges.values())
     ):
         return False
     outside, inside = window_mean(prepared, (4780.0, 4850.0)), window_mean(prepared, (5100.0, 5160.0))
@@ -140,3 +151,14 @@ def has_swan(prepared: Prepared, carbon: Heads) -> bool:
         return True
     excess = outside.value - MIN_FILL * inside.value
     return excess > MENTIONED_SIGMA * math.hypot(outside.error, MIN_FILL * inside.error)
+
+
+def is_white_dwarf_with_swan(prepared: Prepared, shade: Measurement | None) -> bool:
+    """Tell whether C2 bands are those of a DQ: a blue continuum, or one bluer than carbon stars and without CN."""
+    if shade is None:
+        return False
+    red = measure_heads(prepared, CN_HEADS)
+    without_cn = red.n_covered == len(CN_HEADS) and (
+        red.total > MAX_CN or red.significance > -MENTIONED_SIGMA
+    )
+    return shade.value > BLUE_COLOUR or (shade.value > CARBON_COLOUR and without_cn)

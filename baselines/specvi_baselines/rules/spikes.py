@@ -1,7 +1,7 @@
 """Cosmic rays, sky residues and dead pixels: sharper than any light that came through the instrument."""
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy import special
@@ -50,12 +50,15 @@ def without_spikes(prepared: Prepared) -> tuple[Prepared, int]:
     dropped = prepared.flux.size - kept.size
     if not dropped:
         return prepared, 0
-    arrays = {
-        item.name: value[kept]
-        for item in fields(prepared)
-        if isinstance(value := getattr(prepared, item.name), np.ndarray)
-    }
-    return replace(prepared, **arrays), dropped
+    rest = replace(
+        prepared,
+        wavelength_AA=prepared.wavelength_AA[kept],
+        width_AA=prepared.width_AA[kept],
+        flux=prepared.flux[kept],
+        sigma=prepared.sigma[kept],
+        instrument_kms=prepared.instrument_kms[kept],
+    )
+    return rest, dropped
 
 
 def _instrument_pixels(prepared: Prepared) -> FloatArray:
@@ -112,6 +115,6 @@ def _side(values: FloatArray, side: int) -> FloatArray:
     half = SPIKE_PIXELS // 2
     padded = np.pad(values, half + REACH)
     size = values.size
-    return np.sum(
-        [padded[half + REACH + side * (half + step) :][:size] for step in range(1, REACH + 1)], axis=0
-    )
+    steps = [padded[half + REACH + side * (half + step) :][:size] for step in range(1, REACH + 1)]
+    total: FloatArray = np.sum(steps, axis=0)
+    return total

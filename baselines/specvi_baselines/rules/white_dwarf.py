@@ -7,7 +7,13 @@ from statistics import median
 import numpy as np
 
 from specvi_baselines.rules.continuum_colour import BLUE_COLOUR, colour
-from specvi_baselines.rules.cool_star import C2_HEADS, has_swan, measure_heads, measure_named
+from specvi_baselines.rules.cool_star import (
+    C2_HEADS,
+    has_swan,
+    is_white_dwarf_with_swan,
+    measure_heads,
+    measure_named,
+)
 from specvi_baselines.rules.finding import (
     MENTIONED_SIGMA,
     Finding,
@@ -38,6 +44,11 @@ MAX_FWHM_KMS = 6000.0
 
 MAX_EMISSION_AA = 5.0
 """Emission of Hα or Hβ beyond this means accretion or an active companion."""
+
+CORE_KMS = 700.0
+MIN_CORE_AA, MIN_CORE_FWHM_KMS = 1.0, 250.0
+"""So strong and broad an emission core of Hα or Hβ in its trough is that of a disc (WZ Sge stars show the white dwarf);
+the trough hides some of both. The active companion of a white dwarf has narrower lines."""
 
 DA_LINES = ("Hβ", "Hγ", "Hδ")
 DA_FWHM_KMS = 2050.0
@@ -126,7 +137,8 @@ def decide(prepared: Prepared) -> Finding:
         calcium=measure(prepared, "Ca II K", CALCIUM_KMS),
         colour=colour(prepared),
     )
-    if any(_is_accretion(seen.balmer[name]) for name in ("Hα", "Hβ")):
+    cores = {name: measure(prepared, name, CORE_KMS) for name in ("Hα", "Hβ")}
+    if any(_is_accretion(seen.balmer[name]) or _is_disc_core(core) for name, core in cores.items()):
         return no("Balmer emission: not a single white dwarf", *seen.words())
     for spectral_type in (_da, _db, _do, _dq, _dz, _dc):
         if reason := spectral_type(seen):
@@ -136,6 +148,12 @@ def decide(prepared: Prepared) -> Finding:
 
 def _is_accretion(line: LineMeasurement | None) -> bool:
     return in_emission(line) and line.fwhm_kms < MAX_FWHM_KMS and -width_AA(line) > MAX_EMISSION_AA
+
+
+def _is_disc_core(line: LineMeasurement | None) -> bool:
+    return (
+        in_emission(line) and line.intrinsic_fwhm_kms >= MIN_CORE_FWHM_KMS and -width_AA(line) >= MIN_CORE_AA
+    )
 
 
 def _da(seen: _Seen) -> str:
@@ -187,9 +205,14 @@ def _do(seen: _Seen) -> str:
 
 
 def _dq(seen: _Seen) -> str:
-    blue = seen.colour is not None and seen.bluer_than(BLUE_COLOUR)
+    if not is_white_dwarf_with_swan(seen.prepared, seen.colour):
+        return ""
     carbon = measure_heads(seen.prepared, C2_HEADS)
-    return "C2 Swan bands on a blue continuum: DQ" if blue and has_swan(seen.prepared, carbon) else ""
+    return (
+        "C2 Swan bands on a continuum too blue for a carbon star: DQ"
+        if has_swan(seen.prepared, carbon)
+        else ""
+    )
 
 
 def _dz(seen: _Seen) -> str:

@@ -62,7 +62,9 @@ class LabelReport:
     not_there: tuple[str, ...]
 
 
-def label_archive(archive: Path, name: str, label_source: str, known: Mapping[str, Known]) -> LabelReport:
+def label_archive(
+    archive: Path, name: str, label_source: str, known: Mapping[str, Known], classes: Iterable[str] = ()
+) -> LabelReport:
     """Write a set of labels for every shard of an archive, in place of an older one of that name.
 
     A spectrum that ``known`` does not have is of an object that nobody has classified. Spectra of one object,
@@ -73,6 +75,8 @@ def label_archive(archive: Path, name: str, label_source: str, known: Mapping[st
     ----------
     known
         By id in the archive.
+    classes
+        Classes that could be given, beside those that are.
 
     Raises
     ------
@@ -81,10 +85,12 @@ def label_archive(archive: Path, name: str, label_source: str, known: Mapping[st
     """
     Store.open(archive)
     with only_writer(archive):
-        return _label_archive(archive, name, label_source, known)
+        return _label_archive(archive, name, label_source, known, classes)
 
 
-def _label_archive(archive: Path, name: str, label_source: str, known: Mapping[str, Known]) -> LabelReport:
+def _label_archive(
+    archive: Path, name: str, label_source: str, known: Mapping[str, Known], could_be: Iterable[str]
+) -> LabelReport:
     store = Store.open(archive)
     tables = [
         read_columns(store.path(shard), ["id", "ra_deg", "dec_deg", "gaia_id"]) for shard in store.shards
@@ -112,7 +118,7 @@ def _label_archive(archive: Path, name: str, label_source: str, known: Mapping[s
         ]
         write_labels(archive, name, shard.file, labels)
         first += len(table)
-    named = sorted({one for found in classes.values() for one in found})
+    named = sorted({*could_be, *(one for found in classes.values() for one in found)})
     write_set(archive, name, LabelSet(label_source=label_source, classes=tuple(named)))
     there = set(ids)
     missing = tuple(id_ for id_ in known if id_ not in there)

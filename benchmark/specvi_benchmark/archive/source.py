@@ -19,6 +19,7 @@ from specvi_benchmark.archive.labels import (
     set_path,
 )
 from specvi_benchmark.archive.store import Shard, Store, key_of, spectrum_key
+from specvi_benchmark.archive.store.index import find, hash_of, write_index
 from specvi_benchmark.archive.store.shard import read_columns
 from specvi_benchmark.archive.store.store import INFO
 from specvi_benchmark.errors import UserError
@@ -160,6 +161,10 @@ class StoredArchive:
         for row, spectrum in enumerate(self._store.read_shard(number)):
             yield _record(spectrum, labels[row] if labels else None)
 
+    def read_light(self, shard: int) -> Iterator[Spectrum]:
+        """Yield the spectra of one shard, without their labels."""
+        yield from self._store.read_shard(self._own[shard])
+
     def read(self, keys: Sequence[Key]) -> Iterator[Record]:
         """Yield the spectra at these places."""
         yield from self._read([(self._own[key.shard], key.row) for key in keys])
@@ -176,8 +181,8 @@ class StoredArchive:
             return next(self.read([key]))
         place = (self._own[key.shard], key.row)
         object_id = self._object_ids(place[0])[place[1]]
-        others = self._objects_of(survey).get(object_id, [])
-        visit = self._objects_of(self.survey)[object_id].index(place)
+        others = self._visits(survey, object_id)
+        visit = self._visits(self.survey, object_id).index(place)
         return next(self._read([others[visit]])) if visit < len(others) else None
 
     def shown_by(self, candidates: Sequence[Candidate]) -> Sequence[Shown]:
@@ -224,10 +229,32 @@ class StoredArchive:
     def _own(self) -> tuple[int, ...]:
         return _numbers(self.folder, self.blocks, self.survey, _stamp(self.folder / INFO))
 
-    def _objects_of(self, survey: str) -> Mapping[str, list[tuple[int, int]]]:
+    def _visits(self, survey: str, object_id: str) -> list[tuple[int, int]]:
+        """Return where the spectra of an object stand that a survey has seen, in the order of the archive."""
+        numbers = _numbers(self.folder, self.blocks, survey, _stamp(self.folder / INFO))
+        places = [
+            (numbers[shard], row) for shard, row in find(self._object_index(survey, numbers), object_id)
+        ]
+        return [(number, row) for number, row in places if self._object_ids(number)[row] == object_id]
+
+    def _object_index(self, survey: str, numbers: Sequence[int]) -> Path:
+        """Return the file that says where each object's spectra stand: 16 bytes a spectrum, mapped when asked."""
         assert self.labels is not None
-        stamps = (_stamp(self.folder / INFO), _stamp(set_path(self.folder, self.labels)))
-        return _objects(self.folder, self.blocks, self.labels, survey, stamps)
+        labelled = set_path(self.folder, self.labels)
+        made = "-".join(f"{part:x}" for part in (self.blocks, *_stamp(labelled)))
+        name = f"objects-{hash_of(survey):016x}"
+        path = labelled.parent / f"{name}-{made}.npy"
+        if not path.exists():
+            write_index(path, (self._read_object_ids(number) for number in numbers))
+            for older in labelled.parent.glob(f"{name}-*.npy"):
+                if older != path:
+                    older.unlink(missing_ok=True)
+        return path
+
+    def _read_object_ids(self, number: int) -> list[str]:
+        path = self._labels_path(self._store.shards[number])
+        names: list[str] = read_label_columns(path, ["object_id"]).column(0).to_pylist()
+        return names
 
 
 def _record(spectrum: Spectrum, label: Label | None) -> Record:
@@ -271,20 +298,6 @@ def _store(folder: Path, blocks: int, made: Stamp) -> Store:
 def _numbers(folder: Path, blocks: int, survey: str, made: Stamp) -> tuple[int, ...]:
     shards = _store(folder, blocks, made).shards
     return tuple(number for number, shard in enumerate(shards) if _is_of(shard.survey, survey))
-
-
-@lru_cache(maxsize=8)
-def _objects(
-    folder: Path, blocks: int, labels: str, survey: str, stamps: tuple[Stamp, Stamp]
-) -> Mapping[str, list[tuple[int, int]]]:
-    """Return where the spectra of every object stand that a survey has seen."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    shards = _store(folder, blocks, stamps[0]).shards
-    for number in _numbers(folder, blocks, survey, stamps[0]):
-        names = read_label_columns(labels_path(folder, labels, shards[number].file), ["object_id"])
-        for row, name in enumerate(names.column(0).to_pylist()):
-            found.setdefault(name, []).append((number, row))
-    return found
 
 
 @lru_cache(maxsize=64)

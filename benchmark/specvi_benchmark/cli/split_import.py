@@ -58,7 +58,7 @@ def import_(
         require_published,
         split_folder,
     )
-    from specvi_benchmark.splits.io import check_free, write_split
+    from specvi_benchmark.splits.io import check_free, new_folder, write_files
     from specvi_benchmark.splits.official import HUB_ID, PINNED
 
     check_free(out)
@@ -86,8 +86,9 @@ def import_(
     )
     if strict:
         require_published(imported)
-    written = write_split(imported.split, out)
-    compared, mixed = check_lossless(files, out, written)
+    with new_folder(out) as folder:  # which appears if nothing was lost
+        written = write_files(imported.split, folder, picture=None, official_names=False)
+        compared, mixed = check_lossless(files, folder, written)
     _tell(imported, compared, mixed, compared_with_cold_start=known is not None)
     end(out, f"specvi split verify {argument(out)}")
 

@@ -37,13 +37,14 @@ def push(
     from specvi_benchmark.cli.split_export import day
     from specvi_benchmark.errors import UserError
     from specvi_benchmark.hub.export import export_split
-    from specvi_benchmark.hub.push import push_folder, token_from_environment
+    from specvi_benchmark.hub.push import push_folder, require_name, token_from_environment
     from specvi_benchmark.hub.surveys import require_terms
     from specvi_benchmark.splits.io import check_free
     from specvi_benchmark.splits.named import find_split
 
     if dry_run == (out is None):
         raise UserError("--dry-run and --out FOLDER go together", got="one without the other")
+    require_name(repo)
     token = None if dry_run else token_from_environment()
     published = day(date)
     if out is not None:

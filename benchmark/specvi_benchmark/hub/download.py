@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.hub.troubles import hub_troubles
 from specvi_benchmark.splits.official import PINNED
 
 PREFIX = "hf:"
@@ -42,9 +43,7 @@ def fetch_dataset(source: str, revision: str | None = None) -> Fetched:
     """
     from huggingface_hub import snapshot_download  # noqa: PLC0415 -- slow to import
     from huggingface_hub.errors import (  # noqa: PLC0415
-        HfHubHTTPError,
         HFValidationError,
-        LocalEntryNotFoundError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
@@ -65,11 +64,11 @@ def fetch_dataset(source: str, revision: str | None = None) -> Fetched:
         raise UserError(
             "no such dataset on the Hub", where=source, fix="check the name; a private one needs HF_TOKEN"
         ) from None
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+    except hub_troubles() as error:
         raise UserError(
             "the dataset can't be fetched",
             where=source,
-            got=str(error).splitlines()[0][:200],
+            got=" ".join(str(error).split())[:200] or type(error).__name__,
             fix="check the network and HF_ENDPOINT; or give a folder with the files instead",
         ) from None
     # The cache names a snapshot's folder by its commit.

@@ -1,13 +1,22 @@
-"""Uploads a folder to the Hub, in one commit: an exported split, or a leaderboard."""
+"""Uploads a folder to the Hub, in one commit: an exported split, a trained system, or a leaderboard."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.hub.troubles import hub_troubles
 
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?/[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?")
 TOKEN = "HF_TOKEN"  # noqa: S105 -- the variable's name
+
+SPLIT_FILES = ("*.parquet", "split.json", "previews/*")
+"""What a newer version of a split replaces; other files of its repository stay."""
+
+Repository = Literal["dataset", "space", "model"]
+_WHAT = {"dataset": "dataset", "space": "Space", "model": "model"}
 
 
 def token_from_environment() -> str:
@@ -30,11 +39,10 @@ def token_from_environment() -> str:
     return token
 
 
-SPLIT_FILES = ("*.parquet", "split.json", "previews/*")
-"""What a newer version of a split replaces; other files of its repository stay."""
-
-Repository = Literal["dataset", "space", "model"]
-_WHAT = {"dataset": "dataset", "space": "Space", "model": "model"}
+def require_name(repo_id: str) -> None:
+    """Raise unless a text can be the name of a repository, before anything is drawn or sent."""
+    if not _NAME.fullmatch(repo_id):
+        raise UserError("not a repository's name", where="--repo", expected="OWNER/NAME", got=repo_id)
 
 
 def push_folder(
@@ -65,8 +73,8 @@ def push_folder(
         ``private`` was asked for.
     """
     from huggingface_hub import HfApi  # noqa: PLC0415 -- slow to import
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError  # noqa: PLC0415
 
+    require_name(repo_id)
     api = HfApi(token=token)
     try:
         api.create_repo(
@@ -95,15 +103,11 @@ def push_folder(
             revision=revision,
             delete_patterns=list(replaced),
         )
-    except HFValidationError:
-        raise UserError(
-            "not a repository's name", where="--repo", expected="OWNER/NAME", got=repo_id
-        ) from None
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except hub_troubles() as error:
         raise UserError(
             f"the Hub did not take the {_WHAT[kind]}",
             where=repo_id,
-            got=str(error).splitlines()[0][:300],
+            got=" ".join(str(error).split())[:300] or type(error).__name__,
             fix=f"check that {TOKEN} may write to it, and the network; nothing was committed",
         ) from None
     return str(commit.commit_url)

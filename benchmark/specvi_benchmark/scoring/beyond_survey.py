@@ -124,12 +124,14 @@ def breakdown_section(
 def drop_section(tasks: Sequence[TaskAnswers]) -> tuple[beyond.SurveyDrop, ...]:
     """Compare surveys on the objects that a task shows from both; the reference is the survey with most rows.
 
+    Of surveys with equally many it is LAMOST, whose spectra systems learn from, else the first by name.
     Of several visits in one survey the first by id is taken. Empty where no task shows an object twice.
     """
     made = []
     for task in tasks:
         names, sizes = np.unique(np.asarray(task.survey, dtype=str), return_counts=True)
-        ordered = [str(name) for name in names[np.argsort(-sizes, kind="stable")] if name]
+        rows = {str(name): int(size) for name, size in zip(names, sizes, strict=True) if name}
+        ordered = sorted(rows, key=lambda name: (-rows[name], not name.endswith("lamost"), name))
         for other in ordered[1:]:
             made.extend(_drops(task, ordered[0], other))
     return tuple(made)

@@ -102,6 +102,10 @@ class Archive(Protocol):
         """Yield the records of one shard, one after the other."""
         ...
 
+    def read_light(self, shard: int) -> Iterator[Spectrum]:
+        """Yield the spectra of one shard, without what is known of them."""
+        ...
+
     def read(self, keys: Sequence[Key]) -> Iterator[Record]:
         """Yield the records at these places, in the order of ``keys``."""
         ...

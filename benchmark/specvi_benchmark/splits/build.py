@@ -4,25 +4,27 @@ import heapq
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from specvi_benchmark.features import SELECTION_VERSION
+from specvi_benchmark.features import SELECTION_VERSION, selection_columns
 from specvi_benchmark.files import home, locked
-from specvi_benchmark.spectrum import BoolArray, FloatArray
+from specvi_benchmark.spectrum import FloatArray
 from specvi_benchmark.splits.archive import Archive, Key, Record
-from specvi_benchmark.splits.choosing import Chosen, Labels, choose, label, usable
+from specvi_benchmark.splits.choosing import Chosen, Labels, Pools, choose, label, usable
 from specvi_benchmark.splits.recipe import Quality, Recipe, TaskKey, open_archive, refuse_unknown_classes
 from specvi_benchmark.splits.report import BuildReport, SnrBin, WeakReport
-from specvi_benchmark.splits.screening import Report, Screened, screen
+from specvi_benchmark.splits.screening import Report, Screened, Screening, screen
 from specvi_benchmark.splits.split import Candidate, Split, question_id
 from specvi_benchmark.splits.weak import WEAK_SCORE, Weak, draw, folds_of, train_weak
 from specvi_benchmark.splits.workers import Workers, workers
 from specvi_benchmark.tasks import get_task
+from specvi_benchmark.vetting import Answer
 
 SNR_EDGES = (0.0, 5.0, 10.0, 20.0, 50.0, float("inf"))
 _READ_AT_ONCE = 64
@@ -64,10 +66,9 @@ def build_split(
     waiting = partial(report, "Waiting for another build", 0, 1)
     with locked(folder, waiting), workers(processes) as pool:
         screened = screen(source, folder, pool, report)
-        labels = {task: label(screened, recipe, task) for task in recipe.tasks}
-        scores, weak = judge(screened, recipe, labels, report)
-        chosen, sets = choose(screened, recipe, labels, scores, _Views(source), taken)
-        candidates = tuple(_candidates(source, screened, chosen, pool, report))
+        pools, weak = judge(screened, recipe, report)
+        chosen, sets = choose(pools, _Views(source), taken)
+        candidates = tuple(_candidates(source, chosen, pool, report))
         if not keep_screening:
             for file in screened.files:
                 file.unlink()
@@ -87,67 +88,102 @@ def recorded(recipe: Recipe, archive: Archive | None = None) -> Mapping[str, Any
     }
 
 
-def judge(
-    screened: Screened, recipe: Recipe, labels: Mapping[TaskKey, Labels], report: Report
-) -> tuple[dict[TaskKey, FloatArray], list[WeakReport]]:
-    """Train a weak classifier for each task, and score every spectrum with the classifier of its fold."""
-    trained, samples = train(screened, recipe, labels, report)
-    scores = score(screened, trained, recipe.seed, report)
-    told = [_told(screened, recipe, task, labels[task], scores[task], samples[task]) for task in recipe.tasks]
-    return scores, told
+def judge(screened: Screening, recipe: Recipe, report: Report) -> tuple[Pools, list[WeakReport]]:
+    """Train a weak classifier for each task, and gather what may be chosen by its scores."""
+    trained, samples = train(screened, recipe, report)
+    pools = Pools(recipe)
+    told = {task: _Tally(recipe, task) for task in recipe.tasks}
+    for part, scores in score(screened, trained, recipe.seed, report):
+        labels = {task: label(part, recipe, task) for task in recipe.tasks}
+        pools.add(part, labels, scores)
+        for task, tally in told.items():
+            tally.add(part, labels[task], scores[task])
+    return pools, [told[task].told(samples[task]) for task in recipe.tasks]
 
 
 def train(
-    screened: Screened, recipe: Recipe, labels: Mapping[TaskKey, Labels], report: Report
-) -> tuple[dict[TaskKey, Weak], dict[TaskKey, np.ndarray]]:
-    """Return each task's weak classifier, and the rows it was trained on."""
+    screened: Screening, recipe: Recipe, report: Report
+) -> tuple[dict[TaskKey, Weak], dict[TaskKey, Mapping[Answer, int]]]:
+    """Return each task's weak classifier, and how many of each truth it was trained on."""
     settings, seed = recipe.weak_classifier, recipe.seed
-    fold = folds_of(screened.object_id, seed, settings.folds)
-    samples = {task: _sample(screened, recipe, task, labels[task]) for task in recipe.tasks}
-    wanted = np.unique(np.concatenate(list(samples.values())))
-    rows = _rows(screened, wanted)
+    samples = _samples(screened, recipe)
+    wanted = sorted({drawn.key for sample in samples.values() for drawn in sample})
+    features: dict[Key, NDArray[np.float32]] = {}
+    for shard, keys in itertools.groupby(wanted, key=lambda key: key.shard):
+        values = screened.features(shard)
+        features.update((key, values[key.row].copy()) for key in keys)
     trained: dict[TaskKey, Weak] = {}
     for number, (task, sample) in enumerate(samples.items()):
         report("Training the weak classifiers", number, len(samples))
-        place = np.searchsorted(wanted, sample)
-        where = f"recipe {recipe.name}, task {task}"
         trained[task] = train_weak(
-            rows[place], labels[task].member[sample], fold[sample], settings, seed, where
+            np.array([features[drawn.key] for drawn in sample], dtype=np.float32).reshape(
+                len(sample), len(selection_columns())
+            ),
+            np.array([drawn.member for drawn in sample], dtype=np.bool_),
+            folds_of([drawn.object_id for drawn in sample], seed, settings.folds),
+            settings,
+            seed,
+            f"recipe {recipe.name}, task {task}",
         )
-    return trained, samples
+    members = {task: sum(drawn.member for drawn in sample) for task, sample in samples.items()}
+    return trained, {task: {"YES": n, "NO": len(samples[task]) - n} for task, n in members.items()}
 
 
 def score(
-    screened: Screened, trained: Mapping[TaskKey, Weak], seed: int, report: Report
-) -> dict[TaskKey, FloatArray]:
-    """Return ``(n,)`` scores of every spectrum for each task, by the classifier trained without its object."""
-    number = len(screened.object_id)
-    scores = {task: np.empty(number) for task in trained}
-    folds = {task: folds_of(screened.object_id, seed, len(weak.boosters)) for task, weak in trained.items()}
-    for part, features in screened.features():
-        report("Scoring the archive", part.start, number)
-        for task, weak in trained.items():
-            scores[task][part] = weak.score(features, folds[task][part])
-    return scores
+    screened: Screening, trained: Mapping[TaskKey, Weak], seed: int, report: Report
+) -> Iterator[tuple[Screened, dict[TaskKey, FloatArray]]]:
+    """Yield every shard's spectra with ``(n,)`` scores for each task, by the classifier trained without its object."""
+    for number, part in enumerate(screened.shards()):
+        report("Scoring the archive", number, len(screened.files))
+        features = screened.features(number)
+        folds = {
+            count: folds_of(part.object_id, seed, count)
+            for count in {len(weak.boosters) for weak in trained.values()}
+        }
+        yield (
+            part,
+            {task: weak.score(features, folds[len(weak.boosters)]) for task, weak in trained.items()},
+        )
 
 
-def _sample(screened: Screened, recipe: Recipe, task: TaskKey, labels: Labels) -> np.ndarray:
-    """Return the rows the weak classifier of a task learns from: positives, and random others of the survey."""
+class _Drawn(NamedTuple):
+    """A spectrum that a classifier learns from. Among equals the smallest lots are taken."""
+
+    lot: int
+    row: int
+    key: Key
+    object_id: str
+    member: bool
+
+
+def _samples(screened: Screening, recipe: Recipe) -> dict[TaskKey, list[_Drawn]]:
+    """Return what each weak classifier learns from: positives, and random others of the survey, in the archive's order."""
     settings = recipe.weak_classifier
-    good = usable(screened, _quality_of(recipe, task)) & screened.decidable
+    most = {True: settings.positives, False: round(settings.others_per_positive * settings.positives)}
+    cuts = {task: _quality_of(recipe, task) for task in recipe.tasks}
+    drawn: dict[tuple[TaskKey, bool], list[_Drawn]] = {(t, m): [] for t in recipe.tasks for m in most}
+    for part in screened.shards():
+        for task in recipe.tasks:
+            labels = label(part, recipe, task)
+            good = usable(part, cuts[task]) & part.decidable
+            for member, rows in (
+                (True, labels.of("YES") & good),
+                (False, labels.of("NO") & good & part.random),
+            ):
+                new = (_drawn(recipe, task, part, place, member) for place in np.flatnonzero(rows).tolist())
+                drawn[task, member] = heapq.nsmallest(most[member], itertools.chain(drawn[task, member], new))
+    samples = {}
+    for task in recipe.tasks:
+        positives = drawn[task, True]
+        others = drawn[task, False][: round(settings.others_per_positive * len(positives))]
+        samples[task] = sorted([*positives, *others], key=lambda one: one.row)
+    return samples
 
-    def some(rows: BoolArray, number: int) -> np.ndarray:
-        def lot(row: int) -> int:
-            return draw(f"{recipe.seed} sample {task} {tuple(screened.keys[row])}")
 
-        drawn = heapq.nsmallest(number, map(int, np.flatnonzero(rows)), key=lot)
-        return np.array(drawn, dtype=np.intp)
-
-    positives = some(labels.of("YES") & good, settings.positives)
-    others = labels.of("NO") & good & screened.random
-    return np.sort(
-        np.concatenate([positives, some(others, round(settings.others_per_positive * len(positives)))])
-    )
+def _drawn(recipe: Recipe, task: TaskKey, part: Screened, place: int, member: bool) -> _Drawn:
+    key = part.keys[place]
+    lot = draw(f"{recipe.seed} sample {task} {tuple(key)}")
+    return _Drawn(lot, int(part.rows[place]), key, part.object_id[place], member)
 
 
 def _quality_of(recipe: Recipe, task: TaskKey) -> Quality:
@@ -159,52 +195,45 @@ def _quality_of(recipe: Recipe, task: TaskKey) -> Quality:
     return Quality(snr=(low, high), bad_fraction=max(cut.bad_fraction for cut in cuts))
 
 
-def _rows(screened: Screened, wanted: np.ndarray) -> np.ndarray:
-    """Return the features of the rows that are wanted, ascending."""
-    kept = []
-    for part, features in screened.features():
-        inside = wanted[(wanted >= part.start) & (wanted < part.stop)]
-        kept.append(features[inside - part.start])
-    return np.concatenate(kept)
+@dataclass(slots=True)
+class _Tally:
+    """Counts what the weak classifier of a task does to members and others."""
 
+    recipe: Recipe
+    task: TaskKey
+    bins: NDArray[np.int64] = field(default_factory=lambda: np.zeros((len(SNR_EDGES) - 1, 4), dtype=np.int64))
+    names: Counter[str] = field(default_factory=Counter)
 
-def _told(
-    screened: Screened,
-    recipe: Recipe,
-    task: TaskKey,
-    labels: Labels,
-    score: FloatArray,
-    sample: np.ndarray,
-) -> WeakReport:
-    good = usable(screened, _quality_of(recipe, task)) & screened.decidable
-    accepted = score > recipe.weak_classifier.acceptance
-    members, others = labels.of("YES") & good, labels.of("NO") & good
-    names: Counter[str] = Counter()
-    for row in np.flatnonzero(others & accepted):
-        names.update(screened.known_as[row] or {"unknown"})
-    trained = int(labels.member[sample].sum())
-    return WeakReport(
-        task=task,
-        trained_on={"YES": trained, "NO": len(sample) - trained},
-        by_snr=tuple(
-            _bin(low, high, screened.snr, members, others, accepted)
-            for low, high in itertools.pairwise(SNR_EDGES)
-        ),
-        accepted_as=dict(sorted(names.items(), key=lambda item: (-item[1], item[0]))),
-    )
+    def add(self, part: Screened, labels: Labels, score: FloatArray) -> None:
+        """Count some spectra, each once."""
+        good = usable(part, _quality_of(self.recipe, self.task)) & part.decidable
+        accepted = score > self.recipe.weak_classifier.acceptance
+        members, others = labels.of("YES") & good, labels.of("NO") & good
+        for row in np.flatnonzero(others & accepted).tolist():
+            self.names.update(part.known_as[row] or {"unknown"})
+        for number, (low, high) in enumerate(itertools.pairwise(SNR_EDGES)):
+            inside = (part.snr >= low) & (part.snr < high)
+            counted = (members, members & accepted, others, others & accepted)
+            self.bins[number] += [int((rows & inside).sum()) for rows in counted]
 
-
-def _bin(
-    low: float, high: float, snr: FloatArray, members: BoolArray, others: BoolArray, accepted: BoolArray
-) -> SnrBin:
-    inside = (snr >= low) & (snr < high)
-    return SnrBin(
-        snr=(low, min(high, 1e9)),
-        members=int((members & inside).sum()),
-        members_accepted=int((members & inside & accepted).sum()),
-        others=int((others & inside).sum()),
-        others_accepted=int((others & inside & accepted).sum()),
-    )
+    def told(self, trained_on: Mapping[Answer, int]) -> WeakReport:
+        """Return the report."""
+        bins = zip(itertools.pairwise(SNR_EDGES), self.bins.tolist(), strict=True)
+        return WeakReport(
+            task=self.task,
+            trained_on=trained_on,
+            by_snr=tuple(
+                SnrBin(
+                    snr=(low, min(high, 1e9)),
+                    members=counts[0],
+                    members_accepted=counts[1],
+                    others=counts[2],
+                    others_accepted=counts[3],
+                )
+                for (low, high), counts in bins
+            ),
+            accepted_as=dict(sorted(self.names.items(), key=lambda item: (-item[1], item[0]))),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +253,13 @@ class _Views:
 
 
 def _candidates(
-    archive: Archive, screened: Screened, chosen: Sequence[Chosen], pool: Workers, report: Report
+    archive: Archive, chosen: Sequence[Chosen], pool: Workers, report: Report
 ) -> Iterator[Candidate]:
     """Read every chosen spectrum once more, and make the candidates.
 
     Within track, task and part they come in the order of their ids, which tells nothing about the truth.
     """
-    keys = sorted({screened.keys[row.row] for row in chosen})
+    keys = sorted({row.key for row in chosen})
     chunks = [(archive, keys[first : first + _READ_AT_ONCE]) for first in range(0, len(keys), _READ_AT_ONCE)]
     records: dict[Key, Record] = {}
     for found in pool.map(_read, chunks):
@@ -239,7 +268,7 @@ def _candidates(
     made = [
         _candidate(row, record, archive.label_source)
         for row in chosen
-        for record in (records[screened.keys[row.row]], *row.views)
+        for record in (records[row.key], *row.views)
     ]
     place = {group: number for number, group in enumerate(dict.fromkeys(map(_group, made)))}
     yield from sorted(made, key=lambda candidate: (place[_group(candidate)], candidate.id))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,9 @@ class Chosen:
     part: Part
     truth: Answer
     row: int
+    key: Key
+    object_hash: int
+    snr: float
     weak_score: float
     views: tuple[Record, ...] = ()
 
@@ -55,14 +59,17 @@ class Labels:
 
 
 def label(screened: Screened, recipe: Recipe, task: TaskKey) -> Labels:
-    """Return the labels of every screened spectrum for one task."""
+    """Return the labels of screened spectra for one task."""
     wanted = recipe.classes[task]
     found = {
-        classes: (matches(classes, wanted.positives), matches(classes, wanted.never_negative))
+        classes: (_matches(classes, wanted.positives), _matches(classes, wanted.never_negative))
         for classes in set(screened.known_as)
     }
     table = np.array([found[classes] for classes in screened.known_as], dtype=np.bool_)
     return Labels(member=table[:, 0], excluded=table[:, 1] & ~table[:, 0])
+
+
+_matches = lru_cache(maxsize=4096)(matches)  # few sets of classes, asked for shard by shard
 
 
 def usable(screened: Screened, quality: Quality) -> BoolArray:
@@ -76,13 +83,127 @@ def usable(screened: Screened, quality: Quality) -> BoolArray:
     return passed
 
 
+_ROW = np.dtype(
+    [
+        ("row", "i8"),
+        ("shard", "i4"),
+        ("place", "i4"),
+        ("lot", "u8"),
+        ("object", "u8"),
+        ("snr", "f8"),
+        ("score", "f8"),
+    ]
+)
+"""A spectrum that may be chosen: 48 bytes. Its object goes by 64 bits of a hash of the object's id."""
+
+
+@dataclass(slots=True, eq=False)
+class _Pool:
+    """The spectra that may be chosen for one truth of a set, and how many there were at each step."""
+
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, dtype=np.int64))
+    content: bytearray = field(default_factory=bytearray)
+
+    def in_order(self) -> NDArray[np.void]:
+        """Return the spectra in the order in which they are considered; those of one object stand side by side."""
+        rows = np.frombuffer(bytes(self.content), _ROW)
+        return rows[np.lexsort((rows["row"], rows["lot"]))]
+
+
+@dataclass(slots=True, eq=False)
+class Pools:
+    """What may be chosen of an archive: gathered shard by shard, so that what may not takes no memory."""
+
+    recipe: Recipe
+    _pools: dict[tuple[int, TaskKey, Answer], _Pool] = field(default_factory=dict)
+    _ordinary: dict[tuple[int, TaskKey], tuple[int, int]] = field(default_factory=dict)
+    _spectra: int = 0
+
+    def add(
+        self, part: Screened, labels: Mapping[TaskKey, Labels], scores: Mapping[TaskKey, FloatArray]
+    ) -> None:
+        """Look at some spectra, each once.
+
+        Parameters
+        ----------
+        scores
+            ``(n,)`` score of the weak classifier for each task; NaN, which is never accepted, where there is none.
+        """
+        self._spectra += len(part.rows)
+        lots: dict[tuple[TaskKey, int], int] = {}
+        for place, item in enumerate(self.recipe.sets):
+            good = usable(part, item.quality or self.recipe.quality)
+            sound = good & part.decidable
+            for task in item.tasks:
+                accepted = scores[task] > self.recipe.weak_classifier.acceptance
+                ordinary = labels[task].of("NO") & sound & part.random
+                seen, taken = self._ordinary.get((place, task), (0, 0))
+                now = int(ordinary.sum()), int((ordinary & accepted).sum())
+                self._ordinary[place, task] = seen + now[0], taken + now[1]
+                for truth in ANSWERS:
+                    labelled = labels[task].of(truth)
+                    pool = self._pools.setdefault((place, task, truth), _Pool())
+                    fit = labelled & sound
+                    steps = (labelled, labelled & good, fit, fit & accepted)
+                    pool.counts += [int(step.sum()) for step in steps]
+                    if truth == "NO" or item.positives_filter == "same_threshold":
+                        fit = fit & accepted
+                    if item.match == "snr":
+                        fit = fit & (part.snr > 0)  # false for one that has none
+                    self._keep(pool, part, np.flatnonzero(fit), task, scores[task], lots)
+
+    def _keep(
+        self,
+        pool: _Pool,
+        part: Screened,
+        places: IntArray,
+        task: TaskKey,
+        scores: FloatArray,
+        lots: dict[tuple[TaskKey, int], int],
+    ) -> None:
+        if not places.size:
+            return
+        rows = np.empty(places.size, _ROW)
+        for number, place in enumerate(places.tolist()):
+            name = part.object_id[place]
+            if (task, place) not in lots:
+                lots[task, place] = draw(f"{self.recipe.seed} {task} {name}")
+            key = part.keys[place]
+            rows[number] = (
+                part.rows[place],
+                key.shard,
+                key.row,
+                lots[task, place],
+                draw(name),
+                part.snr[place],
+                scores[place],
+            )
+        pool.content += rows.tobytes()
+
+    def pool(self, place: int, task: TaskKey, truth: Answer) -> _Pool:
+        """Return the pool of one truth of a set."""
+        return self._pools.get((place, task, truth), _Pool())
+
+    def funnel(self, place: int, task: TaskKey, truth: Answer, chosen: int) -> Funnel:
+        """Return how many spectra of a truth were left at each step."""
+        labelled, good, decidable, accepted = self.pool(place, task, truth).counts.tolist()
+        return Funnel(
+            archive=self._spectra,
+            labelled=labelled,
+            usable=good,
+            decidable=decidable,
+            accepted=accepted,
+            chosen=chosen,
+        )
+
+    def rate(self, place: int, task: TaskKey) -> float | None:
+        """Return the accepted share of the non-members that are there by the survey's own odds."""
+        seen, accepted = self._ordinary.get((place, task), (0, 0))
+        return accepted / seen if seen else None
+
+
 def choose(
-    screened: Screened,
-    recipe: Recipe,
-    labels: Mapping[TaskKey, Labels],
-    scores: Mapping[TaskKey, FloatArray],
-    views: Views,
-    taken: frozenset[str] = frozenset(),
+    pools: Pools, views: Views, taken: frozenset[str] = frozenset()
 ) -> tuple[list[Chosen], list[SetReport]]:
     """Fill every set of the recipe, in its order; return the candidates and how each set came about.
 
@@ -92,8 +213,6 @@ def choose(
 
     Parameters
     ----------
-    scores
-        ``(n,)`` score of the weak classifier for each task; NaN, which is never accepted, where there is none.
     taken
         Objects that are never chosen: those of an earlier version of the split.
 
@@ -102,13 +221,13 @@ def choose(
     UserError
         A set can't be filled; the message says which, how many are there and how many are needed.
     """
-    ledger = _Ledger(used={(task, name) for task in recipe.tasks for name in taken})
+    recipe = pools.recipe
+    ledger = _Ledger(used={(task, draw(name)) for task in recipe.tasks for name in taken})
     chosen: list[Chosen] = []
     reports: list[SetReport] = []
-    for item in recipe.sets:
+    for place, item in enumerate(recipe.sets):
         for task in item.tasks:
-            desk = _Desk(screened, recipe, item, task, scores[task], views, ledger)
-            rows, report = desk.fill(labels[task])
+            rows, report = _Desk(pools, place, item, task, views, ledger).fill()
             chosen += rows
             reports.append(report)
     return chosen, reports
@@ -116,145 +235,114 @@ def choose(
 
 @dataclass(frozen=True, slots=True)
 class _Ledger:
-    """Objects that are taken: in which part, and for which task."""
+    """Objects, by the hashes of their ids, that are taken: in which part, and for which task."""
 
-    part: dict[str, Part] = field(default_factory=dict)
-    used: set[tuple[TaskKey, str]] = field(default_factory=set)
+    part: dict[int, Part] = field(default_factory=dict)
+    used: set[tuple[TaskKey, int]] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
 class _Desk:
     """Fills one set for one task."""
 
-    screened: Screened
-    recipe: Recipe
+    pools: Pools
+    place: int
     item: CandidateSet
     task: TaskKey
-    score: FloatArray
     views: Views
     ledger: _Ledger
 
-    def fill(self, labels: Labels) -> tuple[list[Chosen], SetReport]:
+    def fill(self) -> tuple[list[Chosen], SetReport]:
         """Fill every part of the set."""
-        pools = {truth: self._pool(labels, truth) for truth in ANSWERS}
+        pools = {truth: self.pools.pool(self.place, self.task, truth).in_order() for truth in ANSWERS}
         chosen: dict[tuple[Answer, Part], list[Chosen]] = {}
         # The truth of which the larger share is needed is drawn freely; with `match` the other one follows it.
-        for truth in sorted(ANSWERS, key=lambda name: -self._need(name, pools[name])):
+        for truth in sorted(ANSWERS, key=lambda name: -self._need(name, len(pools[name]))):
             for part in PARTS:
                 if part not in self.item.counts:
                     continue
                 first = next((chosen[other, part] for other in ANSWERS if (other, part) in chosen), None)
                 like = first if self.item.match == "snr" else None
-                chosen[truth, part] = self._take(labels, pools[truth], part, truth, like)
+                chosen[truth, part] = self._take(pools[truth], part, truth, like)
         found = [row for truth in ANSWERS for part in PARTS for row in chosen.get((truth, part), ())]
-        self.ledger.used.update((self.task, self.screened.object_id[row.row]) for row in found)
-        funnel = {
-            truth: self._funnel(labels, truth, sum(row.truth == truth for row in found)) for truth in ANSWERS
-        }
-        return found, SetReport.of(self.item, self.task, funnel, self._rate(labels))
+        self.ledger.used.update((self.task, row.object_hash) for row in found)
+        funnel = {truth: self._funnel(truth, sum(row.truth == truth for row in found)) for truth in ANSWERS}
+        return found, SetReport.of(self.item, self.task, funnel, self.pools.rate(self.place, self.task))
 
-    def _usable(self) -> BoolArray:
-        return usable(self.screened, self.item.quality or self.recipe.quality)
+    def _funnel(self, truth: Answer, chosen: int) -> Funnel:
+        return self.pools.funnel(self.place, self.task, truth, chosen)
 
-    def _accepted(self) -> BoolArray:
-        return self.score > self.recipe.weak_classifier.acceptance
-
-    def _pool(self, labels: Labels, truth: Answer) -> list[int]:
-        """Return the rows that may be chosen, in the order in which they are considered."""
-        fit = labels.of(truth) & self._usable() & self.screened.decidable
-        if truth == "NO" or self.item.positives_filter == "same_threshold":
-            fit &= self._accepted()
-        if self.item.match == "snr":
-            fit &= self.screened.snr > 0  # false for one that has none
-        return self._order(np.flatnonzero(fit))
-
-    def _need(self, truth: Answer, pool: Sequence[int]) -> float:
+    def _need(self, truth: Answer, pool: int) -> float:
         """Return how many of a pool's spectra are needed, as a share."""
         wanted = sum(int(getattr(count, truth)) for count in self.item.counts.values())
-        return wanted / max(1, len(pool))
-
-    def _funnel(self, labels: Labels, truth: Answer, chosen: int) -> Funnel:
-        labelled, good = labels.of(truth), self._usable()
-        decidable = labelled & good & self.screened.decidable
-        return Funnel(
-            archive=len(good),
-            labelled=int(labelled.sum()),
-            usable=int((labelled & good).sum()),
-            decidable=int(decidable.sum()),
-            accepted=int((decidable & self._accepted()).sum()),
-            chosen=chosen,
-        )
-
-    def _rate(self, labels: Labels) -> float | None:
-        """Return the accepted share of the non-members that are there by the survey's own odds."""
-        ordinary = labels.of("NO") & self._usable() & self.screened.decidable & self.screened.random
-        return float((ordinary & self._accepted()).sum() / ordinary.sum()) if ordinary.any() else None
-
-    def _order(self, rows: Sequence[int] | IntArray) -> list[int]:
-        """Return rows in the order in which they are considered; spectra of one object stay together."""
-        names = self.screened.object_id
-        lots = {row: draw(f"{self.recipe.seed} {self.task} {names[row]}") for row in map(int, rows)}
-        return sorted(lots, key=lambda row: (lots[row], row))
+        return wanted / max(1, pool)
 
     def _take(
-        self, labels: Labels, pool: Sequence[int], part: Part, truth: Answer, like: Sequence[Chosen] | None
+        self, pool: NDArray[np.void], part: Part, truth: Answer, like: Sequence[Chosen] | None
     ) -> list[Chosen]:
         """Return as many spectra of the pool as the part needs, and book their objects.
 
         The first that are free; or, with ``like``, those whose S/N is that of the spectra already chosen.
         """
         wanted = int(getattr(self.item.counts[part], truth))
-        names = self.screened.object_id
+        ledger, snr = self.ledger, pool["snr"]
         free = np.array(
             [
-                row
-                for row in pool
-                if (self.task, names[row]) not in self.ledger.used
-                and self.ledger.part.get(names[row], part) == part
+                place
+                for place, name in enumerate(pool["object"].tolist())
+                if (self.task, name) not in ledger.used and ledger.part.get(name, part) == part
             ],
             dtype=np.intp,
         )
-        targets = (
-            None if like is None else _spread([float(self.screened.snr[row.row]) for row in like], wanted)
-        )
+        targets = None if like is None else _spread([row.snr for row in like], wanted)
         found: list[Chosen] = []
         while len(found) < wanted and free.size:
-            place = 0 if targets is None else self._nearest(free, targets[len(found)])
-            if place is None:
+            nearest = 0 if targets is None else _nearest(snr[free], targets[len(found)])
+            if nearest is None:
                 break
-            row, free = int(free[place]), np.delete(free, place)
-            views = self.views(self.screened.keys[row], self.item.surveys) if self.item.surveys else ()
+            place, free = int(free[nearest]), np.delete(free, nearest)
+            one = pool[place]
+            key = Key(int(one["shard"]), int(one["place"]))
+            views = self.views(key, self.item.surveys) if self.item.surveys else ()
             if views is None:
                 continue
-            self.ledger.part[names[row]] = part
-            score = round(float(self.score[row]), 6)
-            found.append(Chosen(self.task, self.item.track, part, truth, row, score, views))
+            name = int(one["object"])
+            ledger.part[name] = part
+            score = round(float(one["score"]), 6)
+            row = int(one["row"])
+            found.append(
+                Chosen(
+                    self.task, self.item.track, part, truth, row, key, name, float(one["snr"]), score, views
+                )
+            )
         if len(found) < wanted:
-            raise self._short(self._funnel(labels, truth, len(found)), part, truth, wanted, len(pool))
+            raise self._short(self._funnel(truth, len(found)), part, truth, wanted, len(pool))
         return found
-
-    def _nearest(self, rows: IntArray, target: float) -> int | None:
-        """Return the place of the row whose S/N is nearest; None where none is near, see `MATCHED_DEX`."""
-        away = np.abs(np.log10(self.screened.snr[rows]) - target)
-        place = int(np.argmin(away))
-        return place if away[place] <= MATCHED_DEX else None
 
     def _short(self, found: Funnel, part: Part, truth: Answer, wanted: int, pool: int) -> UserError:
         """Return the refusal, with what each cut left, so that one sees which of them to change."""
         matched = self.item.match == "snr"
+        recipe = self.pools.recipe
         return UserError(
             "the archive does not fill a set",
-            where=f"recipe {self.recipe.name}: {self.item.track}, task {self.task}, {part}, {truth}",
+            where=f"recipe {recipe.name}: {self.item.track}, task {self.task}, {part}, {truth}",
             expected=f"{wanted} spectra{' at the S/N of the other truth' if matched else ''}",
             got=f"{found.chosen} of {pool} that pass; the others are taken by other parts or sets"
             + (f", or differ by more than {MATCHED_DEX} dex in S/N" if matched else "")
             + f". Of {found.archive} spectra {found.labelled} have this truth, {found.usable} of these pass the "
             f"quality cuts, {found.decidable} can be decided, {found.accepted} score above "
-            f"{self.recipe.weak_classifier.acceptance:g}",
+            f"{recipe.weak_classifier.acceptance:g}",
             fix="a larger archive, smaller counts, a lower acceptance threshold, or another seed: how many score above "
             "it varies from seed to seed, most where few positives are learnt from"
             + ("; or no match" if matched else ""),
         )
+
+
+def _nearest(snr: FloatArray, target: float) -> int | None:
+    """Return the place of the S/N that is nearest; None where none is near, see `MATCHED_DEX`."""
+    away = np.abs(np.log10(snr) - target)
+    place = int(np.argmin(away))
+    return place if away[place] <= MATCHED_DEX else None
 
 
 def _spread(snr: Sequence[float], number: int) -> FloatArray:

@@ -59,7 +59,8 @@ def position_of(name: str) -> str | None:
 def find_duplicates(split: Split) -> tuple[Shared, ...]:
     """Return what stands in two parts, or twice in one task; each pair of rows is told once, by its best reason.
 
-    One spectrum may be asked about by several tasks in one part: that is no duplicate.
+    One spectrum may be asked about by several tasks in one part, and one object be shown by two surveys: these are no
+    duplicates.
     """
     return tuple(_shared(split.candidates, _troubles))
 
@@ -130,8 +131,8 @@ def _shared(candidates: Iterable[Candidate], troubles: Callable[[list[Candidate]
 
 
 def _troubles(rows: list[Candidate]) -> bool:
-    """Tell whether rows of one key are in two parts, or two of them ask one question."""
-    asked = [(row.part, row.task.key, row.track) for row in rows]
+    """Tell whether rows of one key are in two parts, or two of them ask one question of one survey's spectra."""
+    asked = [(row.part, row.task.key, row.track, row.spectrum.survey) for row in rows]
     return len({row.part for row in rows}) > 1 or len(set(asked)) < len(asked)
 
 

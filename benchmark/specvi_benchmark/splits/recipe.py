@@ -166,13 +166,25 @@ class Recipe(StrictModel):
 
 
 class _Preset(StrictModel):
-    """Another shipped recipe, with so many times its candidates and its archive."""
+    """Another shipped recipe, with so many times its candidates and its archive, and if wanted another seed or overlap."""
 
     schema_version: Literal[1]
     name: str
     same_as: str
     candidates: float = Field(gt=0)
     archive: float = Field(gt=0)
+    seed: int | None = None
+    overlap: float | None = Field(default=None, ge=0, le=1)
+
+    def recipe(self) -> Recipe:
+        """Return the recipe that is meant."""
+        other = load_recipe(self.same_as).scaled(self.candidates, self.archive)
+        changes: dict[str, Any] = {"name": self.name}
+        if self.seed is not None:
+            changes["seed"] = self.seed
+        if self.overlap is not None and isinstance(other.source, SimulatedSource):
+            changes["source"] = other.source.model_copy(update={"overlap": self.overlap})
+        return other.model_copy(update=changes)
 
 
 def shipped() -> dict[str, Traversable]:
@@ -270,12 +282,7 @@ def _parse(text: str, where: object) -> Recipe:
     refuse_newer(content, SCHEMA_VERSION, where)
     lines = _lines(text)
     if isinstance(content, dict) and "same_as" in content:
-        preset = _checked(_Preset, content, lines, where)
-        return (
-            load_recipe(preset.same_as)
-            .scaled(preset.candidates, preset.archive)
-            .model_copy(update={"name": preset.name})
-        )
+        return _checked(_Preset, content, lines, where).recipe()
     return _checked(Recipe, content, lines, where)
 
 

@@ -220,6 +220,8 @@ def _check_official(row: Mapping[str, Any], place: str) -> None:
                 expected=" or ".join(allowed),
                 got=value,
             )
+    if row["redshift"] is not None and np.isinf(row["redshift"]):
+        raise UserError("a redshift is infinite", where=place, expected="a number or null")
     for column in ("index", "name", "data_source"):
         if row[column] is None:
             raise UserError("a row without identity", where=place, expected=f"a text in {column}", got="null")

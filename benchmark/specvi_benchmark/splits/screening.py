@@ -5,7 +5,6 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import overload
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.features import SELECTION_VERSION, selection_columns, selection_features
 from specvi_benchmark.files import canonical_json, write_bytes
-from specvi_benchmark.spectrum import BoolArray, FloatArray
+from specvi_benchmark.spectrum import BoolArray, FloatArray, Spectrum
 from specvi_benchmark.splits.archive import Archive, Key, Record
 from specvi_benchmark.splits.simulated import batches
 from specvi_benchmark.splits.workers import Pool
@@ -26,57 +25,118 @@ Report = Callable[[str, int, int], None]
 """Hears (what is being done, how much of it is done, how much there is)."""
 
 
-class Keys(Sequence[Key]):
-    """The places of all spectra, told from where each shard begins; ``(shards + 1,)`` starts."""
-
-    def __init__(self, starts: NDArray[np.int64]) -> None:
-        self._starts = starts
-
-    def __len__(self) -> int:
-        return int(self._starts[-1])
-
-    @overload
-    def __getitem__(self, row: int) -> Key: ...
-    @overload
-    def __getitem__(self, row: slice) -> Sequence[Key]: ...
-    def __getitem__(self, row: int | slice) -> Key | Sequence[Key]:
-        """Return the place of one spectrum, or of several."""
-        if isinstance(row, slice):
-            return [self[one] for one in range(*row.indices(len(self)))]
-        if not 0 <= row < len(self):
-            raise IndexError(row)
-        shard = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return Key(shard, int(row - self._starts[shard]))
+SHARED = ("object_id", "known_as", "decidable", "random")
+"""Columns of what is known of the spectra of a shard: `Archive.shard_labels`, else beside the features."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Screened:
-    """What a pass found out about every spectrum, without the features: these stay on disk, see `features`.
+    """What is known of some spectra of an archive; all are ``(n,)``, in its order.
 
-    All are ``(n,)``, in the order of the archive.
+    Attributes
+    ----------
+    rows
+        Numbers of the spectra in the whole archive.
+    keys
+        Their places.
+    object_id, known_as, decidable, random
+        As in `Record`.
+    snr, bad_fraction
+        Median signal to noise (NaN where there are no errors), share of bad pixels.
     """
 
-    files: tuple[Path, ...]
+    rows: NDArray[np.int64]
     keys: Sequence[Key]
-    object_id: tuple[str, ...]
-    known_as: tuple[frozenset[str], ...]
+    object_id: Sequence[str]
+    known_as: Sequence[frozenset[str]]
     snr: FloatArray
     bad_fraction: FloatArray
     decidable: BoolArray
     random: BoolArray
 
-    def features(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """Yield shard after shard: which rows these are, and their ``(rows, columns)`` features."""
+    def at(self, rows: BoolArray) -> "Screened":
+        """Return those of the spectra where ``(n,)`` is true."""
+        places = np.flatnonzero(rows).tolist()
+        return Screened(
+            self.rows[rows],
+            [self.keys[place] for place in places],
+            [self.object_id[place] for place in places],
+            [self.known_as[place] for place in places],
+            self.snr[rows],
+            self.bad_fraction[rows],
+            self.decidable[rows],
+            self.random[rows],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Screening:
+    """A finished pass over an archive: a file a shard, read one by one, so that memory does not grow with them.
+
+    Files hold what follows from the light. What is known of the objects is read from the archive, so that other
+    labels need no other pass; an archive whose labels come with the spectra has them in the same files.
+    """
+
+    archive: Archive
+    files: tuple[Path, ...]
+
+    def shards(self) -> Iterator[Screened]:
+        """Yield what is known of the spectra, shard by shard."""
         first = 0
-        for file in self.files:
-            column = _columns(file, ["features"]).column(0).combine_chunks()
-            values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
-            yield slice(first, first + len(column)), values
-            first += len(column)
+        sets: dict[tuple[str, ...], frozenset[str]] = {}  # equal ones are one object: few, of many spectra
+        for number, file in enumerate(self.files):
+            labels = self.archive.shard_labels(number)
+            table = _columns(file, ["snr", "bad_fraction", *(() if labels is not None else SHARED)])
+            known = table if labels is None else labels
+            size = len(table)
+            if len(known) != size:
+                raise UserError(
+                    "the labels of a shard are not those of its spectra",
+                    where=file,
+                    expected=f"{size} rows",
+                    got=len(known),
+                    fix="label the archive again",
+                )
+            classes = map(tuple, known.column("known_as").to_pylist())
+            yield Screened(
+                rows=np.arange(first, first + size),
+                keys=[Key(number, row) for row in range(size)],
+                object_id=known.column("object_id").to_pylist(),
+                known_as=[sets.setdefault(one, frozenset(one)) for one in classes],
+                snr=table.column("snr").fill_null(np.nan).to_numpy(),
+                bad_fraction=table.column("bad_fraction").to_numpy(),
+                decidable=known.column("decidable").to_numpy(),
+                random=known.column("random").to_numpy(),
+            )
+            first += size
+
+    def features(self, shard: int) -> NDArray[np.float32]:
+        """Return the ``(rows, columns)`` features of a shard."""
+        column = _columns(self.files[shard], ["features"]).column(0).combine_chunks()
+        values: NDArray[np.float32] = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
+        return values
+
+    def of_objects(self, wanted: frozenset[str]) -> Screened:
+        """Return the spectra of these objects."""
+        parts: list[Screened] = []
+        for part in self.shards():
+            rows = np.array([name in wanted for name in part.object_id], dtype=np.bool_)
+            if rows.any() or not parts:
+                parts.append(part.at(rows))
+        return Screened(
+            np.concatenate([part.rows for part in parts]),
+            [key for part in parts for key in part.keys],
+            [name for part in parts for name in part.object_id],
+            [classes for part in parts for classes in part.known_as],
+            np.concatenate([part.snr for part in parts]),
+            np.concatenate([part.bad_fraction for part in parts]),
+            np.concatenate([part.decidable for part in parts]),
+            np.concatenate([part.random for part in parts]),
+        )
 
 
-def screen(archive: Archive, folder: Path, pool: Pool, report: Report) -> Screened:
-    """Screen every shard that has no file yet in ``folder``, and return what all of them hold.
+def screen(archive: Archive, folder: Path, pool: Pool, report: Report) -> Screening:
+    """Screen every shard that has no file yet in ``folder``.
 
     A shard's file appears whole, so a killed pass goes on where it stopped; its content depends on the
     archive alone.
@@ -85,7 +145,7 @@ def screen(archive: Archive, folder: Path, pool: Pool, report: Report) -> Screen
     ----------
     folder
         May hold the screening of other archives too: a shard's file has the name of its content, so an
-        archive that has grown is screened where it is new.
+        archive that has grown is screened where it is new, and one that has other labels nowhere.
     pool
         Shares the work out.
     """
@@ -95,7 +155,7 @@ def screen(archive: Archive, folder: Path, pool: Pool, report: Report) -> Screen
     report("Screening the archive", done, len(files))
     for more, _ in enumerate(pool.map(_screen_shard, waiting), start=1):
         report("Screening the archive", done + more, len(files))
-    return _read(files)
+    return Screening(archive, files)
 
 
 def screening_name(archive: Archive, shard: int) -> str:
@@ -106,29 +166,39 @@ def screening_name(archive: Archive, shard: int) -> str:
 
 def _screen_shard(work: tuple[Archive, int, Path]) -> None:
     archive, number, file = work
-    tables = [_table(batch) for batch in batches(archive.read_shard(number), BATCH)]
+    labelled = archive.shard_labels(number) is not None
+    if labelled:
+        tables = [_light(batch) for batch in batches(archive.read_light(number), BATCH)]
+    else:
+        tables = [_table(batch) for batch in batches(archive.read_shard(number), BATCH)]
     content = io.BytesIO()
     pq.write_table(
         pa.concat_tables(tables),
         content,
         compression="zstd",
-        use_dictionary=["object_id"],
+        use_dictionary=[] if labelled else ["object_id"],
         write_page_checksum=True,
     )
     write_bytes(file, content.getvalue())
 
 
 def _table(records: Sequence[Record]) -> pa.Table:
-    features = selection_features([record.spectrum for record in records])
-    snr = [record.spectrum.snr for record in records]
+    light = _light([record.spectrum for record in records])
+    known = {
+        "object_id": [record.object_id for record in records],
+        "known_as": pa.array([sorted(record.known_as) for record in records], pa.list_(pa.string())),
+        "decidable": [record.decidable for record in records],
+        "random": [record.random for record in records],
+    }
+    return pa.table({**known, **dict(zip(light.column_names, light.columns, strict=True))})
+
+
+def _light(spectra: Sequence[Spectrum]) -> pa.Table:
+    features = selection_features(spectra)
     return pa.table(
         {
-            "object_id": [record.object_id for record in records],
-            "known_as": pa.array([sorted(record.known_as) for record in records], pa.list_(pa.string())),
-            "snr": pa.array(snr, pa.float64()),
-            "bad_fraction": [record.spectrum.bad_fraction for record in records],
-            "decidable": [record.decidable for record in records],
-            "random": [record.random for record in records],
+            "snr": pa.array([spectrum.snr for spectrum in spectra], pa.float64()),
+            "bad_fraction": [spectrum.bad_fraction for spectrum in spectra],
             "features": pa.FixedSizeListArray.from_arrays(
                 pa.array(features.ravel(), pa.float32()), len(selection_columns())
             ),
@@ -138,7 +208,7 @@ def _table(records: Sequence[Record]) -> pa.Table:
 
 def _columns(file: Path, names: list[str]) -> pa.Table:
     try:
-        return pq.read_table(file, columns=names, page_checksum_verification=True)
+        return pq.read_table(file, columns=names, page_checksum_verification=True, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise UserError(
             "what an earlier build found out about the archive can't be read",
@@ -146,27 +216,3 @@ def _columns(file: Path, names: list[str]) -> pa.Table:
             got=str(error).splitlines()[0],
             fix="delete that file and build again; the others are kept",
         ) from None
-
-
-def _known_as(tables: Sequence[pa.Table]) -> Iterator[frozenset[str]]:
-    """Yield the classes of every spectrum; equal sets are one object, for there are few and many spectra."""
-    sets: dict[tuple[str, ...], frozenset[str]] = {}
-    for table in tables:
-        for classes in table.column("known_as").to_pylist():
-            yield sets.setdefault(tuple(classes), frozenset(classes))
-
-
-def _read(files: Sequence[Path]) -> Screened:
-    names = ["object_id", "known_as", "snr", "bad_fraction", "decidable", "random"]
-    tables = [_columns(file, names) for file in files]
-    whole = pa.concat_tables(tables)
-    return Screened(
-        files=tuple(files),
-        keys=Keys(np.cumsum([0, *map(len, tables)])),
-        object_id=tuple(whole.column("object_id").to_pylist()),
-        known_as=tuple(_known_as(tables)),
-        snr=whole.column("snr").fill_null(np.nan).to_numpy(),
-        bad_fraction=whole.column("bad_fraction").to_numpy(),
-        decidable=whole.column("decidable").to_numpy(),
-        random=whole.column("random").to_numpy(),
-    )

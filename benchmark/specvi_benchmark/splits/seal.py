@@ -6,9 +6,10 @@ is not known; and the maintainer can't change them afterwards, since the hash is
 
 import hashlib
 import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +27,16 @@ from specvi_benchmark.files import (
     validate,
     write_json,
 )
+from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.splits.io import new_folder
 from specvi_benchmark.splits.manifest import count
 from specvi_benchmark.splits.rows import to_table
 from specvi_benchmark.splits.split import Candidate, Split
+from specvi_benchmark.tasks import get_task
 
 SCHEMA_VERSION = 1
 SALT_BYTES = 32
+_ROWS_AT_ONCE = 50
 
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -114,24 +118,81 @@ def verify_seal(commitment: Commitment, split: Split, secret: Secret) -> None:
 
 def question_hash(split: Split) -> str:
     """Return the SHA-256 over what is asked: candidates by id, with task, track, part, redshift and every pixel."""
-    digest = hashlib.sha256(b"specvi-seal-questions-1\n")
-    for candidate in sorted(split.candidates, key=lambda c: c.id):
-        digest.update(
-            canonical_json(
-                {
-                    "id": candidate.id,
-                    "task": candidate.task.key,
-                    "track": candidate.track,
-                    "part": candidate.part,
-                    "redshift": candidate.redshift,
-                }
-            )
+    return _hash_of((_asked(candidate), _arrays(candidate.spectrum)) for candidate in split.candidates)
+
+
+def verify_questions(commitment: Commitment, folder: Path) -> None:
+    """Raise unless published questions are those that were sealed; neither labels nor secret are needed.
+
+    Raises
+    ------
+    UserError
+        They are others, or the folder does not hold questions as `write_questions` writes them.
+    """
+    found = _hash_of(row for path in sorted(folder.glob("*.parquet")) for row in _read_questions(path))
+    if found != commitment.questions:
+        raise UserError(
+            "the questions are not those that were sealed",
+            where=folder,
+            expected=commitment.questions,
+            got=found,
         )
-        spectrum = candidate.spectrum
-        for array in (spectrum.wavelength_AA, spectrum.flux, spectrum.ivar):
-            digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        digest.update(spectrum.mask.astype("u1").tobytes())
+
+
+def _asked(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "id": candidate.id,
+        "task": candidate.task.key,
+        "track": candidate.track,
+        "part": candidate.part,
+        "redshift": candidate.redshift,
+    }
+
+
+def _arrays(spectrum: Spectrum) -> bytes:
+    floats = (spectrum.wavelength_AA, spectrum.flux, spectrum.ivar)
+    return b"".join(_bytes(array) for array in floats) + spectrum.mask.astype("u1").tobytes()
+
+
+def _bytes(array: Any) -> bytes:
+    return np.ascontiguousarray(array, dtype="<f8").tobytes()
+
+
+def _hash_of(rows: Iterable[tuple[Mapping[str, Any], bytes]]) -> str:
+    """Return the SHA-256 over what is asked and its pixels, by id."""
+    found = [(asked, hashlib.sha256(pixels).digest()) for asked, pixels in rows]
+    digest = hashlib.sha256(b"specvi-seal-questions-2\n")
+    for asked, pixels in sorted(found, key=lambda row: str(row[0]["id"])):
+        digest.update(canonical_json(asked) + pixels)
     return digest.hexdigest()
+
+
+def _read_questions(path: Path) -> Iterator[tuple[Mapping[str, Any], bytes]]:
+    part, _, group = path.stem.partition("_")
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(
+                batch_size=_ROWS_AT_ONCE, columns=["data_source", "extra_info", "errors"]
+            ):
+                for row in batch.to_pylist():
+                    about = row["extra_info"]["tools_kwargs"]["spectral_visualization_tool"]["create_kwargs"]
+                    task = get_task(row["data_source"])
+                    asked = {
+                        "id": row["extra_info"]["index"],
+                        "task": task.key,
+                        "track": task.track if group == task.key else group.removeprefix(f"{task.key}_"),
+                        "part": part,
+                        "redshift": about["redshift"],
+                    }
+                    floats = (about["wavelength"], about["flux"], row["errors"]["ivar"])
+                    yield (
+                        asked,
+                        b"".join(map(_bytes, floats)) + np.array(row["errors"]["mask"], "u1").tobytes(),
+                    )
+    except (pa.ArrowException, OSError, KeyError, TypeError) as error:
+        raise UserError(
+            "no questions as `split seal` writes them", where=path, got=str(error).splitlines()[0][:200]
+        ) from None
 
 
 def label_hash(split: Split, salt: bytes) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +24,7 @@ SHARD = 500  # spectra: about a second of work, so that a killed build loses lit
 ERROR_KMS = 8.0
 """Standard deviation of the pipeline's velocity errors."""
 
+Item = TypeVar("Item")
 Instrument = Literal["lamost", "sdss", "desi"]
 _Share = Field(ge=0, le=1)
 _Weight = Annotated[float, Field(gt=0)]
@@ -118,6 +119,10 @@ class SimulatedArchive:
         """Yield the spectra of one shard."""
         for row in range(min(SHARD, self.source.size - shard * SHARD)):
             yield self._record(shard * SHARD + row, "lamost")
+
+    def read_light(self, shard: int) -> Iterator[Spectrum]:
+        """Yield the spectra of one shard, without what is known of them."""
+        yield from (record.spectrum for record in self.read_shard(shard))
 
     def read(self, keys: Sequence[Key]) -> Iterator[Record]:
         """Yield the spectra at these places."""
@@ -235,9 +240,9 @@ class SimulatedArchive:
         return round(float(source.redshift + error_kms / SPEED_OF_LIGHT_KMS), 6), "right"
 
 
-def batches(records: Iterator[Record], size: int) -> Iterator[list[Record]]:
-    """Yield records in lists of ``size``, the last one shorter."""
-    while batch := list(islice(records, size)):
+def batches(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
+    """Yield items in lists of ``size``, the last one shorter."""
+    while batch := list(islice(items, size)):
         yield batch
 
 

@@ -25,6 +25,7 @@ model:                         # leave out where nothing public can be run again
   vetter: transformers
   hub_id: your-name/your-model
   revision: 0123456789abcdef0123456789abcdef01234567   # a commit, not a branch
+  options: {temperature: 1, votes: 3}                  # as with `specvi run --option`; may be left out
 hardware: 1 x H200             # may be left out
 notes: Three samples a candidate, majority of votes.   # plain words; may be left out
 """

@@ -45,12 +45,34 @@ class SubmittedSplit(StrictModel):
     fingerprint: Digest
 
 
+Setting = Literal[
+    "style",
+    "prompt",
+    "tool",
+    "dialect",
+    "profile",
+    "votes",
+    "abstain_on_split",
+    "temperature",
+    "seed",
+    "max_tokens",
+    "top_p",
+    "dtype",
+    "batch_size",
+    "p_yes",
+]
+"""Vetter options a submission may name: what changes an answer. None that names a file, an address or a program."""
+
+SettingValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]{0,29}$")]
+
+
 class PublicModel(StrictModel):
-    """What a maintainer runs again: a vetter of the suite, and the public checkpoint it is given, if any."""
+    """What a maintainer runs again: a vetter of the suite, its options, and the public checkpoint it is given, if any."""
 
     vetter: VetterName
     hub_id: HubId | None = None
     revision: Commit | None = None
+    options: Mapping[Setting, SettingValue] = {}
 
     @model_validator(mode="after")
     def _pinned(self) -> Self:

@@ -100,7 +100,9 @@ def declared_vetter(model: PublicModel | None, local: str | None, where: object)
             where=model.hub_id,
             fix="type it elsewhere, or name the copy with --model-path",
         )
-    options = {} if local is not None or model.revision is None else {"revision": model.revision}
+    options = {str(name): value for name, value in model.options.items()}
+    if local is None and model.revision is not None:
+        options["revision"] = model.revision
     spec = model.vetter if argument is None else f"{model.vetter}:{argument}"
     return spec, load_system(spec, options)
 

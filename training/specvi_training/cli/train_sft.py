@@ -18,11 +18,12 @@ def sft(
     ] = None,
 ) -> None:
     """Fine-tune a model on trajectories. Type the command again after a kill: it goes on."""
-    from specvi_training.cli.progress import on_lines
+    from specvi_training.cli.progress import on_lines, without_bars
     from specvi_training.config import load_config, read_overrides
     from specvi_training.sft.config import SftConfig
     from specvi_training.sft.train import train
 
+    without_bars()
     chosen = load_config(config, SftConfig, read_overrides(setting or []))
     record = train(chosen, out, on_lines)
     outcome = dict(record.outcome or {})

@@ -105,9 +105,10 @@ def refuse_other_inspection(lessons: Sequence[Lesson], options: EnvironmentOptio
 
 
 def refuse_overlap(lessons: Sequence[Lesson], dev: Split) -> None:
-    """Raise if an object that is learnt from is watched on too."""
-    watched = {candidate.object_id for candidate in dev.candidates}
-    both = sorted({str(lesson.trajectory.record.object_id) for lesson in lessons} & watched)
+    """Raise if an object, or a spectrum's file, is learnt from and watched on too."""
+    watched = {name for c in dev.candidates for name in (c.object_id, c.spectrum.name) if name}
+    records = [lesson.trajectory.record for lesson in lessons]
+    both = sorted({name for r in records for name in (r.object_id, r.source_name) if name in watched})
     if both:
         raise UserError(
             "objects are both learnt from and watched on",

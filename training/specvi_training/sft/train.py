@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from datasets import Dataset
+from transformers import PrinterCallback
 from trl import SFTConfig, SFTTrainer
 
 from specvi_agents.models.local.chat import Chat
@@ -129,6 +130,7 @@ def make_trainer(
         peft_config=lora_config(config.model.lora),
         callbacks=callbacks(config, folder, report),
     )
+    trainer.remove_callback(PrinterCallback)  # the log tells it better
     trainer.scorer = scorer
     return trainer
 

@@ -1,5 +1,6 @@
 """Tables as text: separated by commas, pipes, tabs or semicolons, and what VizieR writes around them."""
 
+import codecs
 import csv
 import gzip
 import re
@@ -134,10 +135,10 @@ def _read_separated(
     Where a later line breaks what the first ones promise, the column types are told from the whole table.
     """
     texts = dict.fromkeys(kinds, pa.string())
-    for types, encoding in ((kinds, "utf8"), (texts, "utf8"), (texts, "latin-1")):
+    for types in (kinds, texts):
         broken: list[str] = []
         try:
-            table = _parse(path, layout, types, encoding, broken)
+            table = _parse(path, layout, types, _encoding(path, packed=layout.packed), broken)
             break
         except (pa.ArrowInvalid, OSError) as error:
             told = " ".join(str(error).split())[:200]
@@ -153,6 +154,19 @@ def _read_separated(
     expected = len(layout.names)
     note = f"{len(broken)} lines left out, of another number of cells than {expected}: {examples(broken)}"
     return pa.table(columns), (note,)
+
+
+def _encoding(path: Path, *, packed: bool) -> str:
+    """Return UTF-8 where the whole file is, else Latin-1: pyarrow fails on other bytes in a line it is to leave out."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with pa.input_stream(str(path), compression="gzip" if packed else None) as stream:
+        try:
+            while block := stream.read(_BLOCK):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "latin-1"
+    return "utf8"
 
 
 def _parse(

@@ -12,7 +12,6 @@ import numpy as np
 from specvi_benchmark.archive.catalogue import Catalogue, Matches, match, read_catalogue, remarks_on
 from specvi_benchmark.archive.known.rules import DOUBTFUL, CatalogueRule, LabelRules, matching_files
 from specvi_benchmark.archive.labelling import Known, LabelReport, label_archive, write_list
-from specvi_benchmark.archive.labels import LabelSet, write_set
 from specvi_benchmark.archive.objects import group_objects
 from specvi_benchmark.errors import UserError, examples
 from specvi_benchmark.spectrum import BoolArray
@@ -139,8 +138,7 @@ def label_by_catalogues(
     )
     if lacking:
         source += f" (without {', '.join(lacking)})"
-    labels = label_archive(archive, name, source, known)
-    write_set(archive, name, LabelSet(label_source=source, classes=rules.classes))
+    labels = label_archive(archive, name, source, known, rules.classes)
     return KnownReport(
         labels=labels,
         matched=found.matched,

@@ -12,10 +12,11 @@ from the same archive finds them.
 
 import csv
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,11 +26,11 @@ from specvi_benchmark.archive.source import StoredArchive
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.features import SELECTION_VERSION
 from specvi_benchmark.files import StrictModel, atomic_path, read_json_model, write_json
-from specvi_benchmark.spectrum import FloatArray
+from specvi_benchmark.spectrum import BoolArray, FloatArray
 from specvi_benchmark.splits.build import score, train
 from specvi_benchmark.splits.choosing import label
 from specvi_benchmark.splits.recipe import Recipe, TaskKey, refuse_unknown_classes
-from specvi_benchmark.splits.screening import Report, Screened, screen
+from specvi_benchmark.splits.screening import Report, Screened, Screening, screen
 from specvi_benchmark.splits.weak import Weak
 from specvi_benchmark.splits.workers import Pool
 
@@ -94,8 +95,7 @@ def screen_archive(
     refuse_unknown_classes(recipe, archive.classes)
     screened, new, features_s = _features(archive, pool, report, work)
     start = time.perf_counter()
-    labels = {task: label(screened, recipe, task) for task in recipe.tasks}
-    trained, _ = train(screened, recipe, labels, report)
+    trained, _ = train(screened, recipe, report)
     info = ScreenInfo(
         recipe=recipe.name,
         recipe_version=recipe.version,
@@ -109,12 +109,12 @@ def screen_archive(
     )
     for task, weak in trained.items():
         weak.save(out / CLASSIFIERS, task)
-    scores = score(screened, trained, recipe.seed, report)
-    known = {task: labels[task].member for task in recipe.tasks}
-    accepted, candidates = _write(archive, screened, info, scores, known, out)
-    return ScreenReport(
-        len(screened.object_id), new, features_s, time.perf_counter() - start, accepted, candidates
-    )
+
+    def members(part: Screened, task: TaskKey) -> BoolArray:
+        return label(part, recipe, task).member
+
+    written = _write(archive, score(screened, trained, recipe.seed, report), info, members, out)
+    return _told(written, new, features_s, time.perf_counter() - start)
 
 
 def apply_classifiers(
@@ -151,11 +151,13 @@ def apply_classifiers(
     trained = {task: Weak.load(classifiers / CLASSIFIERS, task, info.folds) for task in info.tasks}
     for task, weak in trained.items():
         weak.save(out / CLASSIFIERS, task)
-    scores = score(screened, trained, info.seed, report)
-    nobody = np.zeros(len(screened.object_id), dtype=np.bool_)
     judged = info.model_copy(update={"archive": dict(archive.identity)})
-    accepted, candidates = _write(archive, screened, judged, scores, dict.fromkeys(info.tasks, nobody), out)
-    return ScreenReport(len(nobody), new, features_s, time.perf_counter() - start, accepted, candidates)
+
+    def nobody(part: Screened, _: TaskKey) -> BoolArray:
+        return np.zeros(len(part.rows), dtype=np.bool_)
+
+    written = _write(archive, score(screened, trained, info.seed, report), judged, nobody, out)
+    return _told(written, new, features_s, time.perf_counter() - start)
 
 
 def screened_folder(archive: StoredArchive) -> Path:
@@ -165,85 +167,108 @@ def screened_folder(archive: StoredArchive) -> Path:
 
 def _features(
     archive: StoredArchive, pool: Pool, report: Report, work: Path | None
-) -> tuple[Screened, int, float]:
+) -> tuple[Screening, int, float]:
     folder = work or screened_folder(archive)
     before = {path.name for path in folder.glob("*.parquet")}
     start = time.perf_counter()
     screened = screen(archive, folder, pool, report)
     seconds = time.perf_counter() - start
-    new = sum(len(rows) for rows, file in zip(_rows(screened), screened.files, strict=True)
-              if file.name not in before)  # fmt: skip
+    new = sum(pq.read_metadata(file).num_rows for file in screened.files if file.name not in before)
     return screened, new, seconds
 
 
-def _rows(screened: Screened) -> list[range]:
-    counts = [pq.read_metadata(file).num_rows for file in screened.files]
-    ends = np.cumsum(counts).tolist()
-    return [range(end - count, end) for count, end in zip(counts, ends, strict=True)]
+class _Candidate(NamedTuple):
+    """A spectrum that scores above the threshold for a task and is not known as its class."""
+
+    score: float
+    row: int
+    cells: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Written:
+    """What was written: numbers of spectra, by task where above the threshold, and the candidates."""
+
+    spectra: int = 0
+    above: Counter[TaskKey] = field(default_factory=Counter)
+    candidates: dict[TaskKey, list[_Candidate]] = field(default_factory=dict)
 
 
 def _write(
     archive: StoredArchive,
-    screened: Screened,
+    scored: Iterator[tuple[Screened, dict[TaskKey, FloatArray]]],
     info: ScreenInfo,
-    scores: Mapping[TaskKey, FloatArray],
-    member: Mapping[TaskKey, np.ndarray],
+    member: Callable[[Screened, TaskKey], BoolArray],
     out: Path,
-) -> tuple[dict[TaskKey, int], dict[TaskKey, int]]:
-    """Write scores and candidates; screen.json comes last, and says that all is there."""
-    above = {task: scores[task] > info.acceptance for task in info.tasks}
-    ids = archive.ids()
+) -> _Written:
+    """Write scores and candidates, shard by shard; screen.json comes last, and says that all is there."""
+    written = _Written(candidates={task: [] for task in info.tasks})
     with atomic_path(out / SCORES) as temporary:
-        _write_scores(temporary, screened, ids, scores)
-    found = {task: above[task] & ~member[task] for task in info.tasks}
+        schema = _schema(info.tasks)
+        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+            waiting: list[pa.Table] = []
+            for shard, (part, scores) in enumerate(scored):
+                ids = archive.shard_ids(shard)
+                waiting.append(_scores(part, ids, scores, schema))
+                if sum(map(len, waiting)) >= _ROWS:
+                    writer.write_table(pa.concat_tables(waiting).combine_chunks())
+                    waiting = []
+                written.spectra += len(ids)
+                for task in info.tasks:
+                    above = scores[task] > info.acceptance
+                    written.above[task] += int(above.sum())
+                    places = np.flatnonzero(above & ~member(part, task)).tolist()
+                    written.candidates[task] += [
+                        _candidate(part, ids, scores[task], place) for place in places
+                    ]
+            if waiting:
+                writer.write_table(pa.concat_tables(waiting).combine_chunks())
     with (
         atomic_path(out / CANDIDATES) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as text,
     ):
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(["task", "id", "score", "snr", "object_id", "known_as"])
-        for task in info.tasks:
-            rows.writerows(_candidates(task, screened, ids, scores[task], found[task]))
+        for task, found in written.candidates.items():
+            best = sorted(found, key=lambda one: (-one.score, one.row))
+            rows.writerows((task, *one.cells) for one in best)
     write_json(out / INFO, info.model_dump(mode="json"))
-    return (
-        {task: int(rows.sum()) for task, rows in above.items()},
-        {task: int(rows.sum()) for task, rows in found.items()},
-    )
+    return written
 
 
-def _write_scores(
-    path: Path, screened: Screened, ids: pa.ChunkedArray, scores: Mapping[TaskKey, FloatArray]
-) -> None:
+def _told(written: _Written, new: int, features_s: float, scores_s: float) -> ScreenReport:
+    found = {task: len(candidates) for task, candidates in written.candidates.items()}
+    above = {task: written.above[task] for task in found}
+    return ScreenReport(written.spectra, new, features_s, scores_s, above, found)
+
+
+def _schema(tasks: Sequence[TaskKey]) -> pa.Schema:
     fields = [("id", pa.string()), ("object_id", pa.string()), ("snr", pa.float32())]
     fields += [("bad_fraction", pa.float32()), ("known_as", pa.list_(pa.string()))]
-    schema = pa.schema([*fields, *((f"score_{task}", pa.float64()) for task in scores)])
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for first in range(0, len(ids), _ROWS):
-            part = slice(first, first + _ROWS)
-            columns = {
-                "id": ids.slice(first, _ROWS),
-                "object_id": screened.object_id[part],
-                "snr": pa.array(screened.snr[part].astype(np.float32), from_pandas=True),
-                "bad_fraction": screened.bad_fraction[part].astype(np.float32),
-                "known_as": [sorted(classes) for classes in screened.known_as[part]],
-                **{f"score_{task}": values[part] for task, values in scores.items()},
-            }
-            writer.write_table(pa.table(columns, schema=schema))
+    return pa.schema([*fields, *((f"score_{task}", pa.float64()) for task in tasks)])
 
 
-def _candidates(
-    task: TaskKey, screened: Screened, ids: pa.ChunkedArray, scores: FloatArray, found: np.ndarray
-) -> list[tuple[object, ...]]:
-    rows = np.flatnonzero(found)
-    best = rows[np.argsort(-scores[rows], kind="stable")].tolist()
-    return [
-        (
-            task,
-            ids[row].as_py(),
-            f"{scores[row]:.6f}",
-            "" if np.isnan(screened.snr[row]) else f"{screened.snr[row]:.2f}",
-            screened.object_id[row],
-            ";".join(sorted(screened.known_as[row])),
-        )
-        for row in best
-    ]
+def _scores(
+    part: Screened, ids: Sequence[str], scores: Mapping[TaskKey, FloatArray], schema: pa.Schema
+) -> pa.Table:
+    columns = {
+        "id": ids,
+        "object_id": part.object_id,
+        "snr": pa.array(part.snr.astype(np.float32), from_pandas=True),
+        "bad_fraction": part.bad_fraction.astype(np.float32),
+        "known_as": [sorted(classes) for classes in part.known_as],
+        **{f"score_{task}": values for task, values in scores.items()},
+    }
+    return pa.table(columns, schema=schema)
+
+
+def _candidate(part: Screened, ids: Sequence[str], scores: FloatArray, place: int) -> _Candidate:
+    score = float(scores[place])
+    cells = (
+        ids[place],
+        f"{score:.6f}",
+        "" if np.isnan(part.snr[place]) else f"{part.snr[place]:.2f}",
+        part.object_id[place],
+        ";".join(sorted(part.known_as[place])),
+    )
+    return _Candidate(score, int(part.rows[place]), cells)

@@ -2,12 +2,13 @@
 
 from specvi_benchmark.archive.store.packing import pack, unpack
 from specvi_benchmark.archive.store.shard import ROWS, Shard, read_shard, write_shard
-from specvi_benchmark.archive.store.store import Store, only_writer, spectrum_key
+from specvi_benchmark.archive.store.store import Store, key_of, only_writer, spectrum_key
 
 __all__ = [
     "ROWS",
     "Shard",
     "Store",
+    "key_of",
     "only_writer",
     "pack",
     "read_shard",

@@ -38,9 +38,12 @@ class ArchiveInfo(StrictModel):
 
 def spectrum_key(spectrum: Spectrum, row: int) -> str:
     """Return the id of a spectrum in an archive: ``survey:release:id``, else ``file:name:row``."""
-    if spectrum.survey and spectrum.survey_id:
-        return f"{spectrum.survey}:{spectrum.release or ''}:{spectrum.survey_id}"
-    return f"file:{spectrum.name}:{row}"
+    return key_of(spectrum.survey, spectrum.release, spectrum.survey_id, spectrum.name, row)
+
+
+def key_of(survey: str, release: str | None, survey_id: str, name: str, row: int = 0) -> str:
+    """Return `spectrum_key` of a spectrum of which this is known."""
+    return f"{survey}:{release or ''}:{survey_id}" if survey and survey_id else f"file:{name}:{row}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Outcome-only GRPO: rollouts in the inspection environment, a reward for the answer alone."""
