@@ -21,6 +21,8 @@ from specvi_benchmark.splits import Split
 from specvi_benchmark.splits.io import write_split
 from specvi_benchmark.traces import ToolCall, Trace, Turn, ViewRecord
 from specvi_benchmark.vetting import answered
+from specvi_leaderboard import board
+from specvi_leaderboard.collection import Collection
 from specvi_leaderboard.gather import gather
 from specvi_leaderboard.site.cost import first_page_B, made_up, made_up_entries
 from specvi_leaderboard.site.write import write_site
@@ -116,7 +118,12 @@ def site(found, tmp_path_factory):
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     folder = tmp_path_factory.mktemp("large")
-    write_site(made_up(tuple(made_up_entries(200))), folder, with_candidates=False)
+    entries = tuple(made_up_entries(200, distinct=25))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            board, "resamples_for", lambda _: 100
+        )  # 19,900 pairs; how they come out is not asked here
+        write_site(made_up(entries), folder, with_candidates=False)
     return folder
 
 
@@ -464,5 +471,25 @@ def test_a_large_board_is_small_to_load_and_quick_to_work(browser, large):
     assert page.locator("#rows tr").count() == 12 + 4  # 003, 030 to 039, 103, and four trivial ones
     reader.settled(lambda: page.select_option("#metric", "deferral"))
     page.wait_for_function("() => !document.querySelector('#rows td.task').textContent.includes('–')")
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_several_boards_share_a_site_and_the_address_chooses(browser, tmp_path):
+    entries = tuple(made_up_entries(6, 120))
+    one = made_up(entries).boards[0]
+    split = one.split.model_copy(update={"name": "other-sky", "fingerprint": "1" * 64})
+    two = one.model_copy(update={"split": split, "simulated": False})
+    write_site(Collection("Two", (one, two), (entries, entries), (), (), {}), tmp_path, with_candidates=False)
+    reader = Reader(browser, tmp_path)
+    page = reader.open("index.html")
+    assert page.is_visible("#simulated")
+    reader.settled(lambda: page.select_option("#board", label="other-sky 1"))
+    assert "other-sky" in page.inner_text("#caption")
+    assert not page.is_visible("#simulated")
+    page.click("#rows tr:first-child th.name a")
+    page.wait_for_selector("#tasks table")
+    assert "board=other-sky-11111111" in page.evaluate("location.hash")
+    assert page.input_value("#board") == "other-sky-11111111"
     assert reader.faults == []
     reader.context.close()

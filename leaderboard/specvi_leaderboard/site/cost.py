@@ -65,17 +65,26 @@ def made_up(entries: tuple[Entry, ...]) -> Collection:
     return Collection("Made-up systems", (build_board(entries),), (entries,), (), (), {})
 
 
-def made_up_entries(systems: int, candidates: int = 1_200, *, seed: int = 0) -> Iterator[Entry]:
-    """Yield systems of spread quality with P(YES) on twelve tasks; some look at nothing."""
+def made_up_entries(
+    systems: int, candidates: int = 1_200, *, distinct: int | None = None, seed: int = 0
+) -> Iterator[Entry]:
+    """Yield systems of spread quality with P(YES) on twelve tasks; some look at nothing.
+
+    Only ``distinct`` of them (None: all) answer in ways of their own, the others as one of these.
+    """
     rng = np.random.default_rng(seed)
     group = np.arange(candidates) % len(TASKS)
     positive = rng.random(candidates) < 1 / 6
     common = rng.normal(size=candidates)
-    for number in range(systems):
+    made: list[tuple[Rows, Results]] = []
+    for number in range(systems if distinct is None else distinct):
         certain = common + rng.normal(size=candidates) + 1 + 1.5 * number / systems
         p_yes = 1 / (1 + np.exp(np.where(positive, -certain, certain)))
         rows = Rows(TASKS, group, positive, np.where(p_yes > 0.5, YES, NO), np.arange(candidates))
-        yield Entry(_system(number, _results(rows, p_yes)), rows)
+        made.append((rows, _results(rows, p_yes)))
+    for number in range(systems):
+        rows, results = made[number % len(made)]
+        yield Entry(_system(number, results), rows)
 
 
 def _results(rows: Rows, p_yes: np.ndarray) -> Results:

@@ -94,7 +94,7 @@ const SpecVI = (() => {
     byId("simulated").hidden = !data.simulated;
     if (boards.length > 1) {
       put_in("boards", el("label", { for: "board" }, "Candidates"), el("select", {
-        id: "board", onchange: (event) => { location.href = address(location.pathname.split("/").at(-1), { board: event.target.value }); location.reload(); },
+        id: "board", onchange: (event) => { location.hash = address("", { board: event.target.value }); },
       }, boards.map((one) => el("option", { value: one.id, selected: one === chosen }, `${one.name} ${one.version}${one.simulated ? " (simulated)" : ""}`))));
       byId("boards").hidden = false;
     }
