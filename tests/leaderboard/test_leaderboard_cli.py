@@ -1,4 +1,10 @@
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from urllib.request import urlopen
 
 import pytest
 
@@ -84,3 +90,31 @@ def test_a_narrow_terminal_keeps_every_name_and_whole_numbers(
     by_task = " CV " in table
     assert by_task != ("table.csv holds them" in " ".join(table.split()))
     assert by_task == (int(columns) > 60)
+
+
+def test_serve_gives_the_site_to_this_machine(make_run, tmp_path, capsys):
+    site = tmp_path / "site"
+    call(capsys, "leaderboard", "build", make_run("reader", 9, 4), "--out", site)
+    command = [sys.executable, "-c", "from specvi_benchmark.cli.main import main; main()"]
+    process = subprocess.Popen(
+        [*command, "leaderboard", "serve", str(site), "--port", "0", "--no-open"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        address = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+        with urlopen(address) as page:
+            assert page.read() == (site / "index.html").read_bytes()
+    finally:
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert "Ended" in said
+    assert process.returncode == 0
+
+
+def test_serve_refuses_what_is_no_site(tmp_path, capsys):
+    code, _, err = call(capsys, "leaderboard", "serve", tmp_path)
+    assert code == 2
+    assert "not a leaderboard's site" in err
+    assert "specvi leaderboard build" in err
