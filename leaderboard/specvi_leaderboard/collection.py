@@ -72,12 +72,24 @@ class BoardFile(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The boards of a folder, one a split, and what is no longer in them."""
+    """The boards of a folder, one a split, and what is no longer in them.
+
+    Attributes
+    ----------
+    entries
+        Those of each board.
+    splits
+        Which candidates each board is about, and where they lie.
+    runs
+        Of systems that were given as run folders, by id: where they lie.
+    """
 
     title: str
     boards: tuple[Board, ...]
     entries: tuple[tuple[Entry, ...], ...]
     withdrawn: tuple[Withdrawn, ...]
+    splits: tuple[tuple[SplitReference, SplitPlace], ...]
+    runs: Mapping[str, Path]
 
 
 def is_collection(folder: Path) -> bool:
@@ -149,7 +161,8 @@ def read_collection(folder: Path, date: str | None = None) -> Collection:
         always = added((), reference, place)
         entries.append((*members, *always))
         boards.append(build_board(entries[-1], date, lacking=reasons(always, reference, place)))
-    return Collection(board.title, tuple(boards), tuple(entries), tuple(withdrawn))
+    splits = tuple((reference, place) for reference, place, _ in groups.values())
+    return Collection(board.title, tuple(boards), tuple(entries), tuple(withdrawn), splits, {})
 
 
 def taken_names() -> dict[str, str | None]:

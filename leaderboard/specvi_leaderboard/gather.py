@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.runs.record import read_run_record
 from specvi_leaderboard.board import Board, build_board
 from specvi_leaderboard.collection import Collection, is_collection, read_collection
 from specvi_leaderboard.entry import Entry
+from specvi_leaderboard.scored import SplitPlace
 from specvi_leaderboard.systems import lacking, read_systems
 
 TITLE = "SpecVI-Bench"
@@ -24,7 +26,10 @@ def gather(sources: Sequence[Path], split: str | None = None, date: str | None =
     if not kept:
         entries = read_systems(sources, split)
         board = build_board(entries, date, lacking=lacking(entries, sources[0], split))
-        return Collection(TITLE, (board,), (entries,), ())
+        reference = read_run_record(sources[0]).split
+        splits = ((reference, SplitPlace(split or reference.path)),)
+        runs = {entry.system.about.id: run for entry, run in zip(entries, sources, strict=False)}
+        return Collection(TITLE, (board,), (entries,), (), splits, runs)
     if len(sources) > 1 or split is not None:
         raise UserError(
             "a leaderboard's folder stands alone",

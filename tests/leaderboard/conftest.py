@@ -88,7 +88,7 @@ def script(split: Split, found: int, false_alarms: int, other: Sequence[str] = (
 MakeRun = Callable[..., Path]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_split() -> Callable[..., Split]:
     """Return `split_of`."""
     return split_of

@@ -1,4 +1,10 @@
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from urllib.request import urlopen
 
 import pytest
 
@@ -57,7 +63,8 @@ def test_build_refuses_runs_over_different_splits(make_run, toy, tmp_path, capsy
 def test_build_dates_the_page_only_when_told(make_run, tmp_path, capsys):
     run, site = make_run("reader", 9, 4), tmp_path / "site"
     call(capsys, "leaderboard", "build", run, "--out", site, "--date", "2026-03-01")
-    assert "2026-03-01" in (site / "index.html").read_text()
+    (data,) = (site / "data").glob("*/board.js")
+    assert '"date":"2026-03-01"' in data.read_text()
     for wrong in ("1st of March", "20260301", "2026-W09-7", "2026-3-1", "2026-02-30"):
         code, _, err = call(capsys, "leaderboard", "build", run, "--out", site, "--date", wrong)
         assert code == 2
@@ -83,3 +90,31 @@ def test_a_narrow_terminal_keeps_every_name_and_whole_numbers(
     by_task = " CV " in table
     assert by_task != ("table.csv holds them" in " ".join(table.split()))
     assert by_task == (int(columns) > 60)
+
+
+def test_serve_gives_the_site_to_this_machine(make_run, tmp_path, capsys):
+    site = tmp_path / "site"
+    call(capsys, "leaderboard", "build", make_run("reader", 9, 4), "--out", site)
+    command = [sys.executable, "-c", "from specvi_benchmark.cli.main import main; main()"]
+    process = subprocess.Popen(
+        [*command, "leaderboard", "serve", str(site), "--port", "0", "--no-open"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        address = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+        with urlopen(address) as page:
+            assert page.read() == (site / "index.html").read_bytes()
+    finally:
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert "Ended" in said
+    assert process.returncode == 0
+
+
+def test_serve_refuses_what_is_no_site(tmp_path, capsys):
+    code, _, err = call(capsys, "leaderboard", "serve", tmp_path)
+    assert code == 2
+    assert "not a leaderboard's site" in err
+    assert "specvi leaderboard build" in err

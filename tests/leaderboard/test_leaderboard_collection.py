@@ -171,8 +171,9 @@ def test_every_split_has_a_board_of_its_own_and_simulated_never_meets_real(
     assert not any({"System strong", "System starry"} <= group for group in names)
     with pytest.raises(SystemExit):
         main(["leaderboard", "build", str(folder), "--out", str(tmp_path / "site")])
-    page = (tmp_path / "site" / "index.html").read_text()
-    assert all(f"{board_id(board)}/index.html" in page for board in found.boards)
+    data = tmp_path / "site" / "data"
+    assert all(board_id(board) in (data / "site.js").read_text() for board in found.boards)
+    assert all((data / board_id(board) / "board.js").is_file() for board in found.boards)
 
 
 def test_a_broken_submission_stops_the_board_with_its_name(keep):

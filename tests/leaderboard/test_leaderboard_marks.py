@@ -6,7 +6,7 @@ from rich.console import Console
 
 from specvi_benchmark.cli.main import main
 from specvi_leaderboard.board import build_board
-from specvi_leaderboard.site.page import render_page
+from specvi_leaderboard.site.payload import board_data
 from specvi_leaderboard.systems import read_systems
 from specvi_leaderboard.terminal import print_board
 
@@ -17,14 +17,12 @@ def mark(folder):
     (folder / "run.json").write_text(json.dumps(record))
 
 
-def test_the_mark_stands_on_the_page_in_the_terminal_and_in_the_score(make_run, capsys):
+def test_the_mark_stands_in_the_site_in_the_terminal_and_in_the_score(make_run, capsys):
     marked, plain = make_run("learner", 8, 2), make_run("other", 6, 1)
     mark(marked)
     board = build_board(read_systems([marked, plain]))
-    page = render_page(board)
-    lines = [line for line in page.split("\n") if "selector-family</span>" in line]
-    assert lines
-    assert all("<bdi>learner</bdi>" in line for line in lines)
+    shown = board_data(board, (), None)["systems"]
+    assert {system["name"] for system in shown if system["selector"]} == {"learner"}
 
     console = Console(width=200, record=True)
     print_board(board, console)

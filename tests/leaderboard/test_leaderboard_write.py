@@ -1,40 +1,76 @@
 import csv
 import json
+import re
 
 import pytest
 
 from specvi_benchmark.errors import UserError
-from specvi_leaderboard.board import Board, build_board
+from specvi_leaderboard.board import Board
+from specvi_leaderboard.gather import gather
 from specvi_leaderboard.site import write
+from specvi_leaderboard.site.page import PAGES
 from specvi_leaderboard.site.write import table_csv, write_site
-from specvi_leaderboard.systems import read_systems
 
 
 @pytest.fixture(scope="module")
-def board(make_run_once):
+def found(make_run_once):
     runs = [
         make_run_once("reader", 9, 4, other=["refused"]),
         make_run_once("broken, or not", 12, 0, other=["error"]),
     ]
-    return build_board(read_systems(runs))
+    return gather(runs)
 
 
-def test_three_files_are_written_and_nothing_else(board, tmp_path):
-    page = write_site(board, tmp_path / "new" / "site")
+@pytest.fixture(scope="module")
+def board(found):
+    return found.boards[0]
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_site_has_its_pages_and_every_page_its_files(found, tmp_path):
+    page = write_site(found, tmp_path / "new" / "site")
     assert page == tmp_path / "new" / "site" / "index.html"
-    assert sorted(path.name for path in page.parent.iterdir()) == ["index.html", "results.json", "table.csv"]
+    files = files_of(page.parent)
+    assert {f"{name}.html" for name in PAGES} < set(files)
+    assert {"leaderboard.json", "results.json", "table.csv", "data/site.js"} < set(files)
+    for name in PAGES:
+        wanted = re.findall(r'(?:src|href)="([^"#]+)"', files[f"{name}.html"].decode())
+        assert wanted
+        assert set(wanted) <= set(files)
 
 
-def test_results_json_holds_the_whole_board(board, tmp_path):
-    write_site(board, tmp_path)
+def test_results_json_holds_the_whole_board(found, board, tmp_path):
+    write_site(found, tmp_path)
     assert Board.model_validate(json.loads((tmp_path / "results.json").read_text())) == board
 
 
-def test_the_same_board_makes_the_same_bytes(board, tmp_path):
+def test_the_same_board_makes_the_same_bytes(found, tmp_path):
     for name in ("one", "two"):
-        write_site(board, tmp_path / name)
-    for name in ("index.html", "results.json", "table.csv"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+        write_site(found, tmp_path / name)
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+
+
+def test_data_of_an_earlier_site_go_and_nothing_else(found, tmp_path):
+    write_site(found, tmp_path)
+    old, own = tmp_path / "data" / "gone" / "board.js", tmp_path / "data" / "notes.txt"
+    old.parent.mkdir()
+    old.write_text("old")
+    own.write_text("mine")
+    write_site(found, tmp_path)
+    assert not old.exists()
+    assert own.read_text() == "mine"
+
+
+def test_without_candidates_nothing_tells_a_truth_or_an_answer(found, tmp_path):
+    write_site(found, tmp_path, with_candidates=False)
+    names = set(files_of(tmp_path))
+    assert not [name for name in names if "/group/" in name or "/candidate/" in name]
+    assert '"candidates":false' in (tmp_path / "data" / "site.js").read_text()
+    some = found.splits[0][1].chosen(found.splits[0][0]).candidates[0].id
+    assert not [name for name, content in files_of(tmp_path).items() if some.encode() in content]
 
 
 def test_every_row_of_the_table_has_the_numbers_of_the_scoring(board):
@@ -56,21 +92,21 @@ def test_every_row_of_the_table_has_the_numbers_of_the_scoring(board):
     assert broken["rank_best"] == ""
 
 
-def test_a_failure_leaves_the_old_files(board, tmp_path, monkeypatch):
-    write_site(board, tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+def test_a_failure_leaves_the_old_pages(found, tmp_path, monkeypatch):
+    write_site(found, tmp_path)
+    before = files_of(tmp_path)
 
-    def fail(_):
+    def fail(*_, **__):
         raise RuntimeError("no page")
 
-    monkeypatch.setattr(write, "render_page", fail)
+    monkeypatch.setattr(write, "render_pages", fail)
     with pytest.raises(RuntimeError):
-        write_site(board.model_copy(update={"date": "2026-03-01"}), tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+        write_site(found, tmp_path)
+    assert files_of(tmp_path) == before
 
 
-def test_a_run_folder_is_not_written_over(board, make_run):
+def test_a_run_folder_is_not_written_over(found, make_run):
     folder = make_run("other", 9, 4)
     with pytest.raises(UserError, match="run folder can't hold a leaderboard"):
-        write_site(board, folder)
+        write_site(found, folder)
     assert not (folder / "index.html").exists()

@@ -163,7 +163,7 @@ def answers_of(matched: MatchedPredictions) -> tuple[TaskAnswers, ...]:
                 object_code=rows.object_code[here],
                 snr=snr[here],
                 survey=[c.spectrum.survey for c in members],
-                subtype=[_subtype(c) for c in members],
+                subtype=[subtype_of(c) for c in members],
             )
         )
     return tuple(tasks)
@@ -200,7 +200,7 @@ def _surveys(matched: MatchedPredictions) -> tuple[str, ...]:
     return tuple(sorted({candidate.spectrum.survey for candidate in matched.split.candidates} - {""}))
 
 
-def _subtype(candidate: Candidate) -> str:
+def subtype_of(candidate: Candidate) -> str:
     """Return the subtype that the label's evidence names, under ``subtype`` or ``kind``; "" without."""
     for name in ("subtype", "kind"):
         if isinstance(value := candidate.label_evidence.get(name), str):

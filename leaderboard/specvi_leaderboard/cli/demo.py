@@ -1,4 +1,4 @@
-"""Score the built-in systems on SpecVI-Mini and write a leaderboard to open."""
+"""Score the built-in systems on SpecVI-Mini and write a leaderboard's site to open."""
 
 import shlex
 import shutil
@@ -26,12 +26,12 @@ app = typer.Typer()
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the runs and the page.")] = Path("specvi-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the runs and the site.")] = Path("specvi-demo"),
     split: Annotated[
         Mini, typer.Option(help="mini-small, or mini: five times the candidates, minutes longer.")
     ] = "mini-small",
 ) -> None:
-    """Run the built-in systems over SpecVI-Mini, score them, and write a page to OUT/site.
+    """Run the built-in systems over SpecVI-Mini, score them, and write a site to OUT/site.
 
     They are four trivial ones, rules and scripted; OUT/trace.html shows what scripted looked at once.
 
@@ -42,9 +42,8 @@ def demo(
     from specvi_benchmark.cli.split import building
     from specvi_benchmark.runs.record import choose_split
     from specvi_benchmark.splits.named import named_folder
-    from specvi_leaderboard.board import build_board
+    from specvi_leaderboard.gather import gather
     from specvi_leaderboard.site.write import write_site
-    from specvi_leaderboard.systems import read_systems
     from specvi_leaderboard.terminal import print_board
 
     console = Console(highlight=False)
@@ -53,9 +52,9 @@ def demo(
     chosen, reference = choose_split(split, "test", track="all")
     runs = out / "runs"
     _run_all(chosen, reference, runs, console)
-    board = build_board(read_systems([runs / name for name in VETTERS]))
-    page = write_site(board, out / "site")
-    print_board(board, console)
+    found = gather([runs / name for name in VETTERS])
+    page = write_site(found, out / "site")
+    print_board(found.boards[0], console)
     _show_one(chosen, runs / RULES, out / "candidate.png")
     shown = _write_trace(chosen, runs / SCRIPTED, out / "trace.html")
     typer.echo(f"\nWrote {page}\nOpen: {page.resolve().as_uri()}")
@@ -69,7 +68,7 @@ def demo(
     typer.echo(f"  {program} trace {shlex.quote(str(runs / SCRIPTED))} {shlex.quote(shown)}")
     typer.echo("  # every count of one run")
     typer.echo(f"  {program} score {shlex.quote(str(runs / RULES))}")
-    typer.echo("  # the page again, with runs of your own")
+    typer.echo("  # the site again, with runs of your own")
     site = shlex.quote(str(out / "site"))
     typer.echo(f"  {program} leaderboard build {shlex.quote(str(runs))}/* --out {site}")
 

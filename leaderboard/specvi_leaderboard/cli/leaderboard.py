@@ -1,4 +1,4 @@
-"""Rank runs in one table, and write it as a page."""
+"""Rank runs in one table, and write it as a site."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def leaderboard() -> None:
-    """Rank runs in one table, and write it as a page."""
+    """Rank runs in one table, and write it as a site."""
 
 
 @app.command()
@@ -25,30 +25,36 @@ def build(
         str | None, typer.Option(help="Where the runs' split lies now, if it has moved.")
     ] = None,
     date: Annotated[str | None, typer.Option(help="Date to print on the page, YYYY-MM-DD.")] = None,
+    candidates: Annotated[
+        bool,
+        typer.Option(
+            "--candidates/--no-candidates",
+            help="Whether spectra, truths and answers of candidates go into it.",
+        ),
+    ] = True,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score SOURCES anew from their answers and write OUT/index.html, leaderboard.json and what belongs to them."""
     from rich.console import Console
 
     from specvi_leaderboard.gather import gather
-    from specvi_leaderboard.published import publish, write_published
-    from specvi_leaderboard.site.index import write_boards
+    from specvi_leaderboard.published import PUBLISHED_FILE
+    from specvi_leaderboard.site.write import write_site
     from specvi_leaderboard.terminal import print_board
 
     check_date(date)
     found = gather(sources, split, date)
-    page = write_boards(found.boards, found.title, out)
-    written = write_published(publish(found.boards, found.title, found.withdrawn), found.boards, out)
+    page = write_site(found, out, with_candidates=candidates)
     if json_:
         one = len(found.boards) == 1
-        typer.echo(found.boards[0].model_dump_json(indent=2) if one else written.read_text(encoding="utf-8"))
+        text = (out / PUBLISHED_FILE).read_text(encoding="utf-8")
+        typer.echo(found.boards[0].model_dump_json(indent=2) if one else text)
         return
     for board in found.boards:
         print_board(board, Console(highlight=False))
     for gone in found.withdrawn:
         typer.echo(f"Withdrawn: {gone.id}, {gone.date}: {gone.reason}")
-    beside = ", with results.json and table.csv beside it," if len(found.boards) == 1 else ""
-    typer.echo(f"Wrote {page}{beside} and {written.name}")
+    typer.echo(f"Wrote {page}, with the site's other pages, table.csv and {PUBLISHED_FILE} beside it")
     typer.echo(f"Open: {page.resolve().as_uri()}")
     typer.echo("Next, another system for the table: specvi run --vetter NAME --split SPLIT")
 

@@ -1,1 +1,1 @@
-"""The leaderboard as a folder to publish: one self-contained page, its numbers as JSON and as CSV."""
+"""The leaderboard as a folder to publish: pages, scripts and style from templates, and the data they show."""

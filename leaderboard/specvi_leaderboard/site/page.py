@@ -1,54 +1,59 @@
-"""One self-contained HTML page of a leaderboard: no script, and nothing that is fetched."""
+"""The site's pages from their templates, and how numbers are written in words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
-from specvi_benchmark.files import canonical_json
-from specvi_benchmark.scoring import CALLS
 from specvi_benchmark.scoring.measure import Measure
 from specvi_benchmark.splits.families import SELECTOR_FAMILY
-from specvi_benchmark.tasks import all_tasks
-from specvi_leaderboard.board import Board, Standing, TrackTable
+from specvi_leaderboard.board import Standing
 
-METRICS = ("accuracy", "precision", "recall", "f1")
+PAGES = {
+    "index": "Leaderboard",
+    "system": "System",
+    "task": "Tasks",
+    "candidate": "Candidate",
+    "compare": "Compare",
+    "dataset": "Dataset",
+    "published": "Published figures",
+    "submit": "Submit",
+    "method": "Method",
+}
+"""Pages and their headings; each has a template of its name."""
+
+OF_SPECTRA = ("index", "system", "task", "candidate", "compare", "dataset")
+"""Pages that show scores or spectra of the boards, and say so where these are simulated."""
+
+NAVIGATION = ("index", "task", "compare", "dataset", "method", "submit")
 
 
-def render_page(board: Board) -> str:
-    """Return the page. Everything that comes from runs is escaped; the same board gives the same text."""
+def render_pages(title: str, *, simulated: bool) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every page. Nothing from runs stands in them: that comes as data, and is set as text."""
     environment = Environment(
         autoescape=True,
-        loader=PackageLoader("specvi_leaderboard", "site"),
+        loader=PackageLoader("specvi_leaderboard.site", "templates"),
         lstrip_blocks=True,
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {
-        "number": number,
-        "span": span,
-        "percent": percent,
-        "amount": amount,
-        "rank": rank_text,
-        "json": json_text,
-        "of_selector_family": of_selector_family,
-    }
-    css = (files("specvi_leaderboard.site") / "page.css").read_text(encoding="utf-8")
-    text = environment.get_template("page.html.jinja").render(
-        board=board,
-        calls=CALLS,
-        class_names={task.key: task.class_name for task in all_tasks()},
-        css=Markup(css),  # noqa: S704  # our own file
-        metrics=METRICS,
-        to_beat={table.track: best_trivial(board, table) for table in board.tracks},
-    )
-    return text.strip() + "\n"
+    for page, heading in PAGES.items():
+        text = environment.get_template(f"{page}.html.jinja").render(
+            page=page,
+            heading=heading,
+            title=title,
+            navigation={k: PAGES[k] for k in NAVIGATION},
+            simulated=simulated and page in OF_SPECTRA,
+        )
+        yield f"{page}.html", text.strip() + "\n"
 
 
-def best_trivial(board: Board, table: TrackTable) -> Standing | None:
-    """Return the highest trivial system of a track's ranking: a score that took no look at a spectrum."""
-    return next((standing for standing in table.ranked if board.system(standing.system).trivial), None)
+def static_files() -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the style and the scripts."""
+    folder = files("specvi_leaderboard.site") / "static"
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if path.name.endswith((".js", ".css")):
+            yield f"static/{path.name}", path.read_bytes()
 
 
 def of_selector_family(config: Mapping[str, object]) -> bool:
@@ -66,28 +71,7 @@ def span(measure: Measure) -> str:
     return "–" if measure.low is None else f"{number(measure.low)}–{number(measure.high)}"
 
 
-def percent(value: float) -> str:
-    """Write a share of an axis from 0 to 1 as the percentage SVG takes for a place."""
-    return f"{100 * value:.2f}%"
-
-
-def amount(value: float | None) -> str:
-    """Write seconds or dollars with two significant digits; a dash where nobody measured them."""
-    if value is None:
-        return "–"
-    if value == 0:
-        return "0"
-    if value < 0.0001:
-        return "<0.0001"
-    return f"{value:.0f}" if value >= 10 else f"{float(f'{value:.2g}'):.6f}".rstrip("0").rstrip(".")
-
-
 def rank_text(standing: Standing) -> str:
     """Write the places a system may have: ``1``, or ``2–4``."""
     best, worst = standing.rank_best, standing.rank_worst
     return str(best) if best == worst else f"{best}–{worst}"
-
-
-def json_text(value: Mapping[str, object]) -> str:
-    """Write a configuration in its one canonical form, with spaces for the eye."""
-    return canonical_json(value).decode().replace('","', '", "').replace(',"', ', "').replace('":', '": ')

@@ -1,22 +1,32 @@
-"""Writes a leaderboard: ``index.html``, ``results.json`` with every number, ``table.csv`` with every score."""
+"""Writes a leaderboard's site: pages, style and scripts, the data they show, and the same numbers as JSON and CSV."""
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import write_json, write_text
+from specvi_benchmark.files import write_bytes, write_json, write_text
 from specvi_benchmark.runs.record import RUN_FILE
 from specvi_benchmark.scoring import CALLS
+from specvi_benchmark.scoring.ledger import YES
 from specvi_benchmark.scoring.results import MacroScore, TaskScore
+from specvi_benchmark.splits import Split
 from specvi_leaderboard.board import Board, TrackTable
-from specvi_leaderboard.site.page import METRICS, render_page
+from specvi_leaderboard.collection import Collection
+from specvi_leaderboard.entry import Entry
+from specvi_leaderboard.published import board_id, publish, write_published
+from specvi_leaderboard.reported import reported
+from specvi_leaderboard.site import candidates, payload
+from specvi_leaderboard.site.page import render_pages, static_files
 from specvi_leaderboard.tables.csv_text import harmless
 
 PAGE_FILE = "index.html"
 RESULTS_FILE = "results.json"
 TABLE_FILE = "table.csv"
+DATA_FOLDER = "data"
+METRICS = ("accuracy", "precision", "recall", "f1")
 
 COLUMNS = (
     *("split", "fingerprint", "simulated", "track", "task", "system", "trivial", "rank_best", "rank_worst"),
@@ -27,8 +37,17 @@ COLUMNS = (
 )
 
 
-def write_site(board: Board, folder: Path) -> Path:
-    """Write the three files, each atomically, and return the path of the page.
+def write_site(found: Collection, folder: Path, *, with_candidates: bool = True) -> Path:
+    """Write the site and return the path of its first page. Each file is replaced in one step, or left if unchanged.
+
+    Parameters
+    ----------
+    found
+        The boards with their systems, and where splits and runs lie.
+    folder
+        Where to. Data of an earlier site there that this one has not are removed.
+    with_candidates
+        Whether truths, answers and spectra of single candidates go into it.
 
     Raises
     ------
@@ -39,11 +58,125 @@ def write_site(board: Board, folder: Path) -> Path:
         raise UserError(
             "a run folder can't hold a leaderboard", where=folder, got=RUN_FILE, fix="name another with --out"
         )
-    results, table, page = board.model_dump(mode="json"), table_csv(board), render_page(board)
-    write_json(folder / RESULTS_FILE, results)
-    write_text(folder / TABLE_FILE, table)
-    write_text(folder / PAGE_FILE, page)
+    simulated = bool(found.boards) and all(board.simulated for board in found.boards)
+    pages = dict(render_pages(found.title, simulated=simulated))
+    data = set()
+    for name, value in _data(found, with_candidates=with_candidates):
+        data.add(folder / DATA_FOLDER / f"{name}.js")
+        _renew(folder / DATA_FOLDER / f"{name}.js", payload.script(name, value).encode())
+    for name, content in static_files():
+        _renew(folder / name, content)
+    write_published(publish(found.boards, found.title, found.withdrawn), found.boards, folder)
+    if len(found.boards) == 1:
+        write_json(folder / RESULTS_FILE, found.boards[0].model_dump(mode="json"))
+    write_text(folder / TABLE_FILE, "".join(_tables(found.boards)))
+    for name, text in pages.items():
+        if name != PAGE_FILE:
+            write_text(folder / name, text)
+    write_text(folder / PAGE_FILE, pages[PAGE_FILE])
+    for old in set((folder / DATA_FOLDER).rglob("*.js")) - data:
+        old.unlink()
     return folder / PAGE_FILE
+
+
+def _renew(path: Path, content: bytes) -> None:
+    if not path.is_file() or path.read_bytes() != content:
+        write_bytes(path, content)
+
+
+def _data(found: Collection, *, with_candidates: bool) -> Iterator[tuple[str, Any]]:
+    """Yield name and content of every file of data."""
+    gone = [row.model_dump(mode="json") for row in found.withdrawn]
+    yield "site", payload.site_data(found.title, found.boards, gone) | {"candidates": with_candidates}
+    yield "tasks", payload.tasks_data()
+    yield "published", reported().model_dump(mode="json")
+    for place, board in enumerate(found.boards):
+        name = board_id(board)
+        shown = _Shown({}, None)
+        if with_candidates:
+            entries, (reference, where) = found.entries[place], found.splits[place]
+            split = where.chosen(reference)
+            groups = candidates.groups_of(split)
+            traced = {
+                one: candidates.traces_of(entry, found.runs[one], split, groups)
+                for entry in entries
+                if (one := entry.system.about.id) in found.runs
+            }
+            yield from (
+                (f"{name}/{part}", value) for part, value in _candidate_data(split, groups, entries, traced)
+            )
+            shown = _Shown(
+                {
+                    one: tuple(split.candidates[row].id for row in rows)
+                    for one, rows in traced.items()
+                    if rows
+                },
+                _example(entries, traced, split, board),
+            )
+        yield f"{name}/board", payload.board_data(board, shown.traces, shown.example)
+        yield f"{name}/errors", payload.errors_data(board)
+        yield f"{name}/deferral", payload.deferral_data(board)
+        for system in board.systems:
+            one = system.about.id
+            yield f"{name}/system/{one}", payload.system_data(system) | {"traces": shown.traces.get(one, ())}
+
+
+class _Shown(NamedTuple):
+    """System → ids of candidates whose inspections are in the site; and the one to look at first."""
+
+    traces: Mapping[str, tuple[str, ...]]
+    example: dict[str, str] | None
+
+
+def _candidate_data(
+    split: Split,
+    groups: tuple[candidates.Group, ...],
+    entries: tuple[Entry, ...],
+    traced: Mapping[str, Mapping[int, dict[str, Any]]],
+) -> Iterator[tuple[str, Any]]:
+    drawn = candidates.drawn_rows(groups, entries, {row for rows in traced.values() for row in rows})
+    for group in groups:
+        yield f"group/{group.name}", candidates.group_data(group, split, entries, drawn)
+        for place, row in enumerate(group.rows):
+            if row in drawn:
+                shown = {one: rows[row] for one, rows in traced.items() if row in rows}
+                yield (
+                    f"candidate/{group.name}-{place}",
+                    candidates.spectrum_data(split.candidates[row]) | {"traces": shown},
+                )
+
+
+def _example(
+    entries: tuple[Entry, ...],
+    traced: Mapping[str, Mapping[int, dict[str, Any]]],
+    split: Split,
+    board: Board,
+) -> dict[str, str] | None:
+    """Return the inspection to look at first: of the highest system with zooms, a member it found by decisive claims."""
+    by_name = {entry.system.name: entry for entry in entries}
+    for name in board.tracks[0].order:
+        entry = by_name[name]
+        found = [
+            (-sum(claim["decisive"] and claim["outcome"] == "found" for claim in shown["claims"]), row)
+            for row, shown in traced.get(entry.system.about.id, {}).items()
+            if split.candidates[row].truth == "YES"
+            and entry.rows.call[row] == YES
+            and sum(len(turn["views"]) for turn in shown["turns"]) > 1
+        ]
+        if found:
+            candidate = split.candidates[min(found)[1]]
+            return {
+                "system": entry.system.about.id,
+                "group": f"{candidate.track}-{candidate.task.key}",
+                "id": candidate.id,
+            }
+    return None
+
+
+def _tables(boards: tuple[Board, ...]) -> Iterator[str]:
+    for number, board in enumerate(boards):
+        text = table_csv(board)
+        yield text if number == 0 else text.partition("\n")[2]
 
 
 def table_csv(board: Board) -> str:

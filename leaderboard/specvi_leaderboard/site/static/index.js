@@ -1,0 +1,344 @@
+/* The main table: every system on every task of a track. What is shown stands in the address. */
+"use strict";
+
+(() => {
+  const { el, byId, into, state, keep, address, share, amount, span, rank, whole, percent, plural, list, load, TRACKS } = SpecVI;
+  const F1 = 0, ACC = 3, YES_RIGHT = 6, YES_WRONG = 7, BRIER = 8, FOUND = 11, HELD = 12;  // places in a cell
+  const METRICS = {
+    f1: { name: "F1", macro: "Macro-F1", about: "Harmonic mean of precision and recall; a non-answer counts as wrong. The ranking rests on it." },
+    accuracy: { name: "Accuracy", macro: "Mean accuracy", about: "Share of candidates called rightly; a non-answer counts as wrong." },
+    purity: { name: "Purity at a prevalence", macro: "Mean purity", about: "Share of true members among the YES of a search where so few spectra are members. Intervals are approximate: log of the false-alarm ratio, independent candidates." },
+    deferral: { name: "Purity with people's help", macro: "Mean purity", about: "Purity of the catalogue when people decide the least certain share. Needs P(YES)." },
+    brier: { name: "Brier score", macro: "Mean Brier", low: true, about: "Mean squared error of P(YES); lower is better. Needs P(YES)." },
+  };
+  const EXTRA = { kind: "Kind", status: "Status", date: "Date", evidence: "Evidence", cost: "US$ / 1,000", seconds: "Seconds" };
+  const ABOUT = {
+    evidence: "Of its right YES answers with text: the share whose decisive claims are in the flux and were looked at",
+    cost: "US$ for 1,000 candidates, as the run recorded it", seconds: "Mean seconds a candidate, as the run recorded them",
+    status: "verified: run, or run again, by the maintainers. re-scored: from submitted answers",
+  };
+  const DEFAULT_COLUMNS = ["kind", "status", "date", "evidence", "cost"];
+  let data, now, units, errors = null, purities = null, refocus = null, later = 0;
+
+  /* ---- what the address says ---- */
+
+  function read() {
+    const said = state();
+    const track = data.tracks.find((one) => one.track === said.track) || data.tracks[0];
+    const only = (text, allowed) => (text || "").split(",").filter((word) => allowed.includes(word));
+    return {
+      track,
+      metric: said.metric in METRICS ? said.metric : "f1",
+      prevalence: clamp(Number(said.prevalence) || 0.01, 1e-4, 0.5),
+      deferred: data.deferred.includes(Number(said.deferred)) && said.deferred ? Number(said.deferred) : 0.1,
+      q: said.q || "",
+      kinds: only(said.kind, kinds()),
+      status: ["verified", "re-scored"].includes(said.status) ? said.status : "",
+      sort: said.sort || "",
+      columns: "columns" in said ? only(said.columns, Object.keys(EXTRA)) : DEFAULT_COLUMNS,
+      spans: said.spans === "1",
+    };
+  }
+  function write(change = {}) {
+    Object.assign(now, change);
+    draw();
+    clearTimeout(later);  // a slider moves faster than browsers let an address change
+    later = setTimeout(remember, 120);
+  }
+  function remember() {
+    const columns = now.columns.join() === DEFAULT_COLUMNS.join() ? null : now.columns.join() || "none";
+    keep({
+      board: SpecVI.boardParam(data.id), track: now.track === data.tracks[0] ? null : now.track.track,
+      metric: now.metric === "f1" ? null : now.metric,
+      prevalence: now.metric === "purity" && now.prevalence !== 0.01 ? Number(now.prevalence.toPrecision(2)) : null,
+      deferred: now.metric === "deferral" && now.deferred !== 0.1 ? now.deferred : null,
+      q: now.q, kind: now.kinds.join(), status: now.status, sort: now.sort, columns, spans: now.spans ? 1 : null,
+    });
+    byId("reset").hidden = !address("", { ...state(), board: null });
+  }
+  const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+  const kinds = () => [...new Set(data.systems.map((one) => one.kind || "other"))].sort();
+
+  /* ---- numbers ---- */
+
+  const of = (triple) => triple.map((value) => value === null ? null : value / units);
+  const at = (cell, place) => of(cell.slice(place, place + 3));
+
+  /* Purity by Bayes from the shares of members and others called YES; the spread of the log of their ratio by the
+     delta method, half a candidate added to each count so that a zero has a spread too. */
+  function purity(cell, positives, negatives) {
+    const right = cell[YES_RIGHT], wrong = cell[YES_WRONG];
+    if (right + wrong === 0 || !positives || !negatives) return { triple: [null, null, null], variance: 0 };
+    const odds = (1 - now.prevalence) / now.prevalence;
+    const value = (right / positives) / (right / positives + (wrong / negatives) * odds);
+    const r = (right + 0.5) / (positives + 1), w = (wrong + 0.5) / (negatives + 1);
+    const spread = Math.sqrt((1 - r) / (right + 0.5) + (1 - w) / (wrong + 0.5));
+    const pure = (shift) => 1 / (1 + (w / r) * odds * Math.exp(shift));
+    const middle = pure(0);
+    return { triple: [value, Math.min(value, pure(1.96 * spread)), Math.max(value, pure(-1.96 * spread))], variance: (middle * (1 - middle) * spread) ** 2 };
+  }
+
+  function values(line) {
+    const { track, metric } = now;
+    if (metric === "f1") return { macro: of(line.f1), cells: line.cells.map((cell) => at(cell, F1)) };
+    if (metric === "accuracy") return { macro: of(line.acc), cells: line.cells.map((cell) => at(cell, ACC)) };
+    if (metric === "purity") {
+      const made = line.cells.map((cell, k) => purity(cell, track.positives[k], track.n[k] - track.positives[k]));
+      const [value] = mean(made.map((one) => one.triple));
+      const half = 1.96 * Math.sqrt(made.reduce((sum, one) => sum + one.variance, 0)) / made.length;
+      return { macro: value === null ? [null, null, null] : [value, Math.max(0, value - half), Math.min(1, value + half)], cells: made.map((one) => one.triple) };
+    }
+    const cells = metric === "brier" ? line.cells.map((cell) => at(cell, BRIER))
+      : track.tasks.map((_, k) => purities?.[track.track][line.s][k]).map((points) => [points ? of([points[data.deferred.indexOf(now.deferred)]])[0] : null, null, null]);
+    return { macro: mean(cells), cells };
+  }
+  const mean = (triples) => triples.some(([value]) => value === null) || !triples.length ? [null, null, null]
+    : [triples.reduce((sum, [value]) => sum + value, 0) / triples.length, null, null];
+
+  function evidence(line) {
+    const held = line.cells.filter((cell) => cell[HELD]);
+    return held.length ? held.reduce((sum, cell) => sum + cell[FOUND], 0) / held.reduce((sum, cell) => sum + cell[HELD], 0) : null;
+  }
+
+  /* ---- which systems, in which order ---- */
+
+  function fits(system) {
+    if (system.trivial) return true;  // what has to be beaten never goes away
+    const text = [system.name, system.id, system.kind, ...(system.authors || [])].join(" ").toLowerCase();
+    return (!now.kinds.length || now.kinds.includes(system.kind || "other")) && (!now.status || system.status === now.status) &&
+      now.q.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  }
+
+  function sorted(rows) {
+    const key = now.sort.replace(/^-/, "") || "macro";
+    const down = now.sort ? now.sort.startsWith("-") : !METRICS[now.metric].low;
+    const task = now.track.tasks.indexOf(key);
+    const pick = {
+      name: (row) => row.system.name.toLowerCase(), rank: (row) => row.ranks ? row.ranks.rank[0] + row.ranks.rank[1] / 1e4 : null,
+      kind: (row) => row.system.kind || "", status: (row) => row.system.status, date: (row) => row.system.date || null,
+      cost: (row) => row.system.usd, seconds: (row) => row.system.seconds, evidence: (row) => row.evidence,
+    }[key] || (task >= 0 ? (row) => row.cells[task][0] : (row) => row.macro[0]);
+    const last = (row) => pick(row) === null || pick(row) === undefined || (key === "macro" && !row.line.rank) ? 1 : 0;
+    return [...rows].sort((a, b) => {
+      const missing = last(a) - last(b);
+      if (missing) return missing;
+      const [x, y] = [pick(a), pick(b)];
+      return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1) || a.place - b.place;
+    });
+  }
+
+  /* ---- drawing ---- */
+
+  function heads() {
+    const columns = Object.keys(EXTRA).filter((key) => now.columns.includes(key));
+    const metric = METRICS[now.metric];
+    return [
+      { key: "rank", name: "Rank", num: true, title: "95 % confidence set of ranks by macro-F1" }, { key: "name", name: "System", className: "name" },
+      { key: "macro", name: metric.macro, num: true, title: metric.about, className: "macro" }, { key: null, name: "95 % interval", className: "picture" },
+      ...now.track.tasks.map((task) => ({ key: task, name: task.toUpperCase(), num: true, title: SpecVI.site().tasks[task], className: "task" })),
+      ...columns.map((key) => ({ key, name: EXTRA[key], num: ["evidence", "cost", "seconds"].includes(key), title: ABOUT[key] })),
+    ];
+  }
+
+  function head({ key, name, num, title, className }) {
+    const chosen = now.sort.replace(/^-/, "") || "macro";
+    const down = now.sort ? now.sort.startsWith("-") : !METRICS[now.metric].low;
+    const first = key === "rank" || key === "name" || key === "kind" || key === "status" || key === "cost" || key === "seconds" || (METRICS[now.metric].low && (key === "macro" || now.track.tasks.includes(key)));
+    const kind = [num ? "num" : "", className || ""].join(" ").trim() || null;
+    if (!key) return el("th", { scope: "col", class: kind }, el("span", { class: "unseen" }, name), ticks());
+    const sort = chosen !== key ? null : down ? "descending" : "ascending";
+    return el("th", { scope: "col", class: kind, "aria-sort": sort },
+      el("button", { type: "button", "data-sort": key, title: title || null, onclick: () => {
+        const next = chosen === key ? !down : !first;
+        write({ sort: `${next ? "-" : ""}${key}` === (METRICS[now.metric].low ? "macro" : "-macro") ? "" : `${next ? "-" : ""}${key}` });
+        refocus = key;
+      } }, name));
+  }
+  const ticks = () => el("span", { class: "ticks", "aria-hidden": "true" }, ["0", ".25", ".5", ".75", "1"].map((text) => el("span", null, text)));
+
+  function notes(row) {
+    const { system, line, ranks } = row;
+    const names = ranks ? ranks.tied.map((place) => data.systems[place].name) : [];
+    return [
+      system.trivial ? el("span", { class: "tag", title: "Does not inspect the spectrum: what a system has to beat" }, "trivial") : null,
+      system.selector ? el("span", { class: "tag", title: "Of the kind of classifier that chose the negatives it was trained on" }, "selector-family") : null,
+      line.why ? el("span", { class: "note" }, `not ranked: ${line.why}`) : null,
+      names.length ? el("span", { class: "note", title: names.length > 2 ? names.join(", ") : null }, "tied with ",
+        names.length > 2 ? plural(names.length, "system") : names.map((name, k) => [k ? " and " : "", el("bdi", null, name)])) : null,
+    ];
+  }
+
+  function cell(triple, low) {
+    const [value, from, to] = triple;
+    return el("td", { class: "num task", "--v": value === null ? 0 : clamp(low ? 1 - value : value, 0, 1), title: from === null ? null : `95 % interval ${span(from, to)}` },
+      share(value), now.spans && from !== null ? el("span", { class: "ci" }, span(from, to)) : null);
+  }
+
+  function extra(row, key) {
+    const { system } = row;
+    if (key === "kind") return el("td", { class: "soft" }, system.kind || "–");
+    if (key === "status") return el("td", { class: "soft", title: system.how }, system.status);
+    if (key === "date") return el("td", { class: "soft date" }, system.date || "–");
+    if (key === "cost") return el("td", { class: "num" }, amount(system.usd));
+    if (key === "seconds") return el("td", { class: "num" }, amount(system.seconds));
+    return el("td", { class: "num" }, row.evidence === null ? "–" : percent(row.evidence));
+  }
+
+  let frame = 0;
+  function draw() {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => { paint(); });
+  }
+
+  function paint() {
+    const lines = now.track.lines.map((line, place) => ({ line, place, system: data.systems[line.s] })).filter((row) => fits(row.system));
+    const shown = new Set(lines.map((row) => row.line.s));
+    const all = lines.length === now.track.lines.length;
+    const ranks = all ? SpecVI.ranks.whole(now.track)
+      : errors ? SpecVI.ranks.among(now.track, errors[now.track.track], units, SpecVI.site().errorUnits, shown) : new Map();
+    if (now.metric === "deferral" && !purities) load(`${data.id}/deferral`).then((found) => { purities = found; draw(); });
+    if (!all && !errors) load(`${data.id}/errors`).then((found) => { errors = found; draw(); });
+    const rows = sorted(lines.map((row) => ({ ...row, ...values(row.line), ranks: ranks.get(row.line.s) || null, evidence: evidence(row.line) })));
+    const best = rows.filter((row) => row.system.trivial && row.macro[0] !== null)
+      .sort((a, b) => (METRICS[now.metric].low ? 1 : -1) * (a.macro[0] - b.macro[0]))[0];
+    const columns = heads(), keys = columns.map((one) => one.key).slice(4 + now.track.tasks.length), low = METRICS[now.metric].low;
+    into("heads", el("tr", null, columns.map(head)));
+    if (refocus) document.querySelector(`[data-sort="${refocus}"]`).focus();
+    refocus = null;
+    byId("rows").replaceChildren(...rows.map((row) => el("tr", {
+      class: [row.system.trivial ? "trivial" : "", row.line.rank ? "" : "unranked"].join(" ").trim() || null, "data-id": row.system.id, "data-s": row.line.s,
+    },
+    el("td", { class: "num rank" }, row.ranks ? rank(row.ranks.rank) : el("span", null, el("span", { "aria-hidden": "true" }, "–"), el("span", { class: "unseen" }, "not ranked"))),
+    el("th", { scope: "row", class: "name" }, SpecVI.system_link(data.id, row.system), notes(row)),
+    el("td", { class: "num macro" }, share(row.macro[0]), row.macro[1] === null ? null : el("span", { class: "ci" }, span(row.macro[1], row.macro[2]))),
+    el("td", { class: "picture" }, row.macro[0] === null ? null : SpecVI.charts.interval(row.macro, { mark: best ? best.macro[0] : null, label: METRICS[now.metric].macro })),
+    row.cells.map((triple) => cell(triple, low)), keys.map((key) => extra(row, key)))));
+    say(rows, all, best);
+    controls();
+    document.documentElement.dataset.painted = String(Number(document.documentElement.dataset.painted || 0) + 1);
+  }
+
+  function say(rows, all, best) {
+    const ranked = rows.filter((row) => row.ranks).length;
+    into("caption", el("span", null, `${data.simulated ? "SIMULATED. " : ""}${data.split.name} ${data.split.version}, ${TRACKS[now.track.track].toLowerCase()} track: ${plural(rows.length, "system")} on ${plural(now.track.tasks.length, "task")}, ${whole(now.track.n.reduce((a, b) => a + b, 0))} candidates.`));
+    into("pool", all ? `All ${plural(rows.length, "system")} shown; ranks are 95 % confidence sets over all ${ranked} ranked.`
+      : `${rows.length} of ${now.track.lines.length} systems shown, trivial ones always; ranks recomputed among the ${ranked} ranked ones shown (Holm's method, more cautious).`);
+    into("about-metric", METRICS[now.metric].about, now.metric === "f1" ? "" : " Ranks stay those of macro-F1.");
+    into("mark", best ? ["Dashed line: the best trivial system, ", el("bdi", null, best.system.name), ` at ${share(best.macro[0])}.`] : "");
+  }
+
+  /* ---- controls ---- */
+
+  function controls() {
+    for (const button of document.querySelectorAll("[data-track]")) button.setAttribute("aria-pressed", String(button.dataset.track === now.track.track));
+    for (const button of document.querySelectorAll("[data-kind]")) button.setAttribute("aria-pressed", String(now.kinds.includes(button.dataset.kind)));
+    byId("metric").value = now.metric;
+    byId("status").value = now.status;
+    if (byId("search").value !== now.q) byId("search").value = now.q;
+    byId("prevalence-box").hidden = now.metric !== "purity";
+    byId("deferred-box").hidden = now.metric !== "deferral";
+    byId("prevalence").value = Math.log10(now.prevalence);
+    byId("prevalence").setAttribute("aria-valuetext", odds());
+    into("prevalence-said", odds());
+    byId("deferred").value = data.deferred.indexOf(now.deferred);
+    byId("deferred").setAttribute("aria-valuetext", percent(now.deferred));
+    into("deferred-said", `${percent(now.deferred)} to people`);
+    for (const box of document.querySelectorAll("[data-column]")) box.checked = now.columns.includes(box.dataset.column);
+    byId("spans").checked = now.spans;
+    byId("reset").hidden = !address("", { ...state(), board: null });
+  }
+  const odds = () => `${percent(now.prevalence, now.prevalence < 0.01 ? 2 : now.prevalence < 0.1 ? 1 : 0)}, 1 in ${whole(Math.round(1 / now.prevalence))}`;
+
+  function build() {
+    into("tracks", data.tracks.map((one) => el("button", { type: "button", "data-track": one.track, onclick: () => write({ track: one, sort: "" }) }, TRACKS[one.track])));
+    into("metric", Object.entries(METRICS).map(([key, metric]) => el("option", { value: key }, metric.name)));
+    into("kinds", kinds().map((kind) => el("button", { type: "button", "data-kind": kind, onclick: () =>
+      write({ kinds: now.kinds.includes(kind) ? now.kinds.filter((one) => one !== kind) : [...now.kinds, kind] }) }, kind)));
+    into("columns", Object.entries(EXTRA).map(([key, name]) => el("label", null, el("input", { type: "checkbox", "data-column": key, onchange: (event) =>
+      write({ columns: Object.keys(EXTRA).filter((one) => one === key ? event.target.checked : now.columns.includes(one)) }) }), name)),
+      el("label", null, el("input", { type: "checkbox", id: "spans", onchange: (event) => write({ spans: event.target.checked }) }), "Intervals by task"));
+    byId("deferred").max = data.deferred.length - 1;
+    byId("metric").onchange = (event) => write({ metric: event.target.value, sort: "" });
+    byId("status").onchange = (event) => write({ status: event.target.value });
+    byId("search").oninput = (event) => write({ q: event.target.value });
+    byId("prevalence").oninput = (event) => write({ prevalence: Number((10 ** event.target.value).toPrecision(2)) });
+    byId("deferred").oninput = (event) => write({ deferred: data.deferred[event.target.value] });
+    byId("csv").onclick = download;
+    byId("reset").onclick = () => { keep({ board: SpecVI.boardParam(data.id) }); now = read(); draw(); };
+    byId("controls").onsubmit = (event) => event.preventDefault();
+    const rows = byId("rows");
+    const mark = (event) => {
+      const row = event.target.closest("tr");
+      for (const other of rows.children) other.classList.toggle("with", false);
+      if (!row || event.type === "mouseleave" || event.type === "focusout") return;
+      const ranks = SpecVI.ranks.whole(now.track).get(Number(row.dataset.s));
+      for (const other of rows.children) other.classList.toggle("with", Boolean(ranks && ranks.tied.includes(Number(other.dataset.s))));
+    };
+    rows.onmouseover = rows.onmouseleave = mark;
+    rows.addEventListener("focusin", mark);
+    rows.addEventListener("focusout", mark);
+  }
+
+  /* A cell that a spreadsheet would take for a formula gets an apostrophe, quotes are doubled. */
+  function quoted(value) {
+    const text = value === null || value === undefined ? "" : String(value);
+    const tame = typeof value === "string" && /^ *[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\n\r]/.test(tame) ? `"${tame.replaceAll('"', '""')}"` : tame;
+  }
+  function csv() {
+    const rows = [...byId("rows").children].map((row) => now.track.lines.find((line) => line.s === Number(row.dataset.s)));
+    const ranks = new Map([...byId("rows").children].map((row) => [Number(row.dataset.s), row.querySelector(".rank").firstChild.textContent]));
+    const names = ["macro", ...now.track.tasks].flatMap((name) => [name, `${name}_low`, `${name}_high`]);
+    const at_share = now.metric === "purity" ? now.prevalence : now.metric === "deferral" ? now.deferred : null;
+    const lines = [["system", "id", "simulated", "track", "metric", "at", "rank_best", "rank_worst", ...names, "kind", "status", "date", "evidence", "usd_per_1000", "seconds"]];
+    for (const line of rows) {
+      const system = data.systems[line.s], made = values(line);
+      const [from, to] = (/^\d/.test(ranks.get(line.s)) ? ranks.get(line.s) : "–").split("–");
+      lines.push([system.name, system.id, data.simulated, now.track.track, now.metric, at_share, from ? Number(from) : null, from ? Number(to ?? from) : null, ...[made.macro, ...made.cells].flat(),
+        system.kind, system.status, system.date, evidence(line), system.usd, system.seconds]);
+    }
+    return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+  }
+  function download() {
+    const link = el("a", { href: URL.createObjectURL(new Blob([csv()], { type: "text/csv" })), download: `${data.id}-${now.track.track}-${now.metric}.csv` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  /* ---- the three questions a reader comes with ---- */
+
+  function answers() {
+    const track = data.tracks[0], ranks = SpecVI.ranks.whole(track);
+    const ranked = track.lines.filter((line) => line.rank);
+    if (!ranked.length) { into("headline", "No system is ranked yet"); return; }
+    const name = (line) => el("bdi", null, data.systems[line.s].name);
+    const first = ranked[0], found = ranks.get(first.s), [value, low, high] = of(first.f1);
+    const tied = found.tied.map((place) => data.systems[place].name);
+    const others = tied.length > 3 ? plural(tied.length, "system") : list(tied);
+    const trivial = ranked.find((line) => data.systems[line.s].trivial);
+    into("headline", name(first), tied.length ? [" leads, but is not shown to beat ", el("bdi", null, others)] : " leads, and is shown to be the best");
+    const example = data.example, system = example && data.systems.find((one) => one.id === example.system);
+    into("answers",
+      answer("Which system is best?", name(first), ` has the highest macro-F1, ${share(value)}, over ${plural(track.tasks.length, "task")} of the ${track.track} track.`,
+        trivial ? [" The best that looks at no spectrum, ", name(trivial), `, reaches ${share(of(trivial.f1)[0])}.`] : ""),
+      answer("How sure are we?", `The 95 % interval is ${span(low, high)}, from ${whole(track.n.reduce((a, b) => a + b, 0))} candidates. With 95 % confidence its true rank is ${rank(found.rank)} of ${ranked.length}`,
+        tied.length ? [": ", el("bdi", null, others), ` ${tied.length > 1 ? "are" : "is"} tied with it.`] : ".", " ", el("a", { href: "method.html" }, "How ranks are made")),
+      example ? answer("Why did it say so?", "Follow ", el("bdi", null, system.name), ` through one candidate it called ${example.group.split("-").at(-1).toUpperCase()}: each zoom, each claim, and whether the claim is in the flux. `,
+        el("a", { href: SpecVI.candidate_address(data.id, example.group, example.id, example.system) }, "Replay the inspection")) : null);
+  }
+  const answer = (question, ...said) => el("div", null, el("h2", null, question), el("p", null, said));
+
+  SpecVI.page(async () => {
+    data = await SpecVI.board();
+    units = SpecVI.site().units;
+    errors = purities = null;
+    now = read();
+    build();
+    answers();
+    into("lacking", data.lacking.map((reason) => el("p", null, `Not in the table: ${reason}`)),
+      SpecVI.site().withdrawn.map((one) => el("p", null, "Withdrawn: ", el("bdi", null, one.name), `, ${one.date}: ${one.reason}`)));
+    into("rule", data.rule);
+    into("dated", data.date ? `As of ${data.date}.` : "");
+    paint();
+  });
+})();

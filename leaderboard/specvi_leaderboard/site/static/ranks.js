@@ -1,0 +1,65 @@
+/* Ranks of the systems that are shown.
+
+   All of them: the sets of the build, from every pair on the same candidates (bootstrap, step-down).
+   Some of them: Holm's method on difference / standard error of each pair that is shown, two-sided normal p.
+   Fewer pairs are compared than in the whole table, and Holm's method does not know how they hang together. */
+"use strict";
+
+SpecVI.ranks = (() => {
+  const place = (i, j, n) => i * n - (i * (i + 1)) / 2 + (j - i - 1);
+
+  function bits(text) {
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+    return (k) => (bytes[k >> 3] >> (7 - (k & 7))) & 1;
+  }
+
+  /* Upper tail of the normal distribution, twice: Abramowitz & Stegun 7.1.26 is too coarse for small p, so a
+     continued fraction beyond 3 and a series below. */
+  function two_sided(z) {
+    const x = Math.abs(z) / Math.SQRT2;
+    if (x < 2.2) {
+      let term = x, sum = x;
+      for (let k = 1; k < 80; k++) { term *= -(x * x) / k; sum += term / (2 * k + 1); }
+      return Math.max(0, 1 - (2 / Math.sqrt(Math.PI)) * sum);
+    }
+    let fraction = 0;
+    for (let k = 60; k > 0; k--) fraction = k / 2 / (x + fraction);
+    return Math.exp(-x * x) / Math.sqrt(Math.PI) / (x + fraction);
+  }
+
+  /* The build's own ranks: lines in their order, with the systems each is tied with. */
+  function whole(track) {
+    const ranked = track.lines.filter((line) => line.rank);
+    const tied = bits(track.ties), n = ranked.length;
+    return new Map(ranked.map((line, i) => [line.s, {
+      rank: line.rank,
+      tied: ranked.filter((_, j) => i !== j && tied(place(Math.min(i, j), Math.max(i, j), n))).map((other) => other.s),
+    }]));
+  }
+
+  /* Ranks among the systems in `shown`; `errors` in the order of the ranked lines of the track, in units. */
+  function among(track, errors, units, error_units, shown) {
+    const ranked = track.lines.filter((line) => line.rank);
+    const n = ranked.length;
+    const here = ranked.map((line, i) => [line, i]).filter(([line]) => shown.has(line.s));
+    const pairs = [];
+    for (let a = 0; a < here.length; a++) {
+      for (let b = a + 1; b < here.length; b++) {
+        const difference = (here[a][0].f1[0] - here[b][0].f1[0]) / units;
+        const error = errors[place(here[a][1], here[b][1], n)] / error_units;
+        pairs.push({ a, b, p: difference === 0 || error === 0 ? 1 : two_sided(difference / error) });
+      }
+    }
+    pairs.sort((one, other) => one.p - other.p);
+    const made = here.map(([line]) => ({ s: line.s, rank: [1, here.length], tied: [] }));
+    let apart = true;
+    pairs.forEach(({ a, b, p }, k) => {
+      apart = apart && p * (pairs.length - k) <= 0.05;
+      if (apart) { made[b].rank[0] += 1; made[a].rank[1] -= 1; }
+      else { made[a].tied.push(made[b].s); made[b].tied.push(made[a].s); }
+    });
+    return new Map(made.map(({ s, rank, tied }) => [s, { rank, tied }]));
+  }
+
+  return { whole, among, two_sided, place, bits };
+})();

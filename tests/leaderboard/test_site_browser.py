@@ -1,0 +1,495 @@
+"""The site in a real Chromium, opened from disk: what a reader does with mouse, keyboard and address."""
+
+import csv
+import hashlib
+import io
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from specvi_benchmark.runs.record import choose_split
+from specvi_benchmark.runs.runner import run
+from specvi_benchmark.scoring.prevalence import Rates, purity_at
+from specvi_benchmark.spectrum import Spectrum
+from specvi_benchmark.splits import Split
+from specvi_benchmark.splits.io import write_split
+from specvi_benchmark.traces import ToolCall, Trace, Turn, ViewRecord
+from specvi_benchmark.vetting import answered
+from specvi_leaderboard import board
+from specvi_leaderboard.collection import Collection
+from specvi_leaderboard.gather import gather
+from specvi_leaderboard.site.cost import first_page_B, made_up, made_up_entries
+from specvi_leaderboard.site.write import write_site
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium (apt-get install chromium)")
+
+HOSTILE = """<script>alert(1)</script>"'&<img src=x onerror=alert(2)>{{ 7 * 7 }}</style></title>"""
+PNG = b"\x89PNG stands for a picture"
+
+
+@dataclass(frozen=True)
+class Looker:
+    """Says what it looked at: one zoom, Hα claimed and there, He II claimed and not there."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def vet(self, questions):
+        name = hashlib.sha256(PNG).hexdigest()
+        for question in questions:
+            yes = question.spectrum.flux.max() > 2
+            view = {
+                "png_sha256": name,
+                "pixel_sha256": name,
+                "frame": "rest",
+                "style": "clean",
+                "size_px": (8, 4),
+            }
+            turns = (
+                Turn(role="user", text="<image>\nLook.", views=(ViewRecord(window_AA=(4000, 9000), **view),)),
+                Turn(
+                    role="assistant",
+                    text="<think>I zoom to Hα. <b>not bold</b></think>",
+                    tool_calls=(
+                        ToolCall(
+                            id="1",
+                            name="spectral_visualization_tool",
+                            arguments='{"wavelength_range": [6400, 6740]}',
+                        ),
+                    ),
+                ),
+                Turn(
+                    role="tool",
+                    text="Hα",
+                    tool_call_id="1",
+                    views=(ViewRecord(window_AA=(6400, 6740), **view),),
+                ),
+                Turn(
+                    role="assistant",
+                    text=f"Hα is in broad emission. He II 4687 is in emission.\n<answer>{'YES' if yes else 'NO'}</answer>",
+                ),
+            )
+            trace = Trace(turns, {"redshift": 0.0}, pictures={name: PNG})
+            yield answered(question, "YES" if yes else "NO", traces=(trace,), cost_usd=0.002, seconds=1.5)
+
+
+def with_lines(split):
+    """Give every spectrum 2,000 pixels of noise, and members a broad Hα in emission."""
+    from dataclasses import replace
+
+    rng = np.random.default_rng(1)
+    wave = np.exp(np.linspace(np.log(4000), np.log(9000), 2000))
+    made = []
+    for candidate in split.candidates:
+        line = 6 * np.exp(-0.5 * ((wave - 6564.6) / 12) ** 2) if candidate.truth == "YES" else 0.0
+        flux = 1 + line + 0.05 * rng.normal(size=len(wave))
+        spectrum = Spectrum(wave, flux, np.full(len(wave), 400.0), np.zeros(len(wave), bool))
+        made.append(replace(candidate, spectrum=spectrum))
+    return Split(split.name, split.version, tuple(made), split.recipe)
+
+
+@pytest.fixture(scope="module")
+def found(make_split, make_run_once, tmp_path_factory):
+    root = tmp_path_factory.mktemp("looked")
+    write_split(with_lines(make_split(tasks=("cv", "o"))), root / "toy")
+    split, reference = choose_split(str(root / "toy"), track="all")
+    run(Looker(), "looker", split, reference, root / "looker")
+    runs = [
+        make_run_once("near", 10, 3, at=root / "toy"),
+        make_run_once("far", 4, 20, at=root / "toy"),
+        make_run_once(HOSTILE, 8, 6, at=root / "toy", folder="hostile", config={HOSTILE: HOSTILE}),
+        make_run_once("=broken", 12, 0, at=root / "toy", folder="broken", other=["error", "error"]),
+    ]
+    return gather([root / "looker", *runs])
+
+
+@pytest.fixture(scope="module")
+def site(found, tmp_path_factory):
+    return write_site(found, tmp_path_factory.mktemp("site")).parent
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("large")
+    entries = tuple(made_up_entries(200, distinct=8))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            board, "resamples_for", lambda _: 100
+        )  # 19,900 pairs; how they come out is not asked here
+        write_site(made_up(entries), folder, with_candidates=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+class Reader:
+    """A page, and everything it complained about or asked for."""
+
+    def __init__(self, browser, site, **context):
+        self.site = site
+        self.context = browser.new_context(
+            viewport={"width": 1280, "height": 900}, accept_downloads=True, **context
+        )
+        self.page = self.context.new_page()
+        self.faults: list[str] = []
+        self.page.on(
+            "console",
+            lambda said: self.faults.append(said.text) if said.type in {"error", "warning"} else None,
+        )
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.faults.append(dialog.message))
+        self.page.on("request", self._asked)
+
+    def _asked(self, request):
+        if not request.url.startswith((self.site.as_uri(), "blob:")):
+            self.faults.append(f"asked for {request.url}")
+
+    def open(self, address):
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.site.as_uri()}/{address}")
+        self.page.wait_for_selector("html[data-ready]", state="attached")
+        return self.page
+
+    def texts(self, selector):
+        return [" ".join(text.split()) for text in self.page.locator(selector).all_inner_texts()]
+
+    def names(self):
+        return self.texts("#rows th.name a")
+
+    def row(self, name):
+        return self.page.locator(f'#rows tr:has(th.name > a > bdi:text-is("{name}"))')
+
+    def settled(self, act):
+        """Do something, and wait until the table was painted after it."""
+        before = self.page.evaluate("document.documentElement.dataset.painted")
+        act()
+        self.page.wait_for_function("(n) => document.documentElement.dataset.painted !== n", arg=before)
+
+
+@pytest.fixture
+def reader(browser, site) -> Iterator[Reader]:
+    """Return a reader of the site; in the end nothing may have gone wrong and nothing been asked for elsewhere."""
+    one = Reader(browser, site)
+    yield one
+    assert one.faults == []
+    one.context.close()
+
+
+def test_the_table_shows_the_ranking_and_sorts_by_any_column(reader, found):
+    page = reader.open("index.html")
+    table = found.boards[0].tracks[0]
+    shown = [name if name != " ".join(HOSTILE.split()) else HOSTILE for name in reader.names()]
+    assert shown == list(table.order)
+    f1 = found.boards[0].macro("main", "near").ranked.f1
+    row = reader.row("near")
+    assert (
+        " ".join(row.locator(".macro").inner_text().split()) == f"{f1.value:.3f} {f1.low:.3f}–{f1.high:.3f}"
+    )
+    assert row.locator("svg").get_attribute("aria-label").endswith(f"interval {f1.low:.3f} to {f1.high:.3f}")
+    reader.settled(lambda: page.click("[data-sort=name]"))
+    assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    assert reader.names() == sorted(reader.names(), key=str.lower)
+    reader.settled(lambda: page.click("[data-sort=name]"))
+    assert reader.names() == sorted(reader.names(), key=str.lower, reverse=True)
+    reader.settled(lambda: page.click("[data-sort=cost]"))
+    assert reader.names()[-1] in {"always-no", "always-yes", "rules", "inverted-weak"}  # no cost stands last
+
+
+def test_filters_keep_the_trivial_and_rank_anew_among_those_shown(reader, found):
+    page = reader.open("index.html")
+    order = found.boards[0].tracks[0].order
+    trivial = {name for name in order if found.boards[0].system(name).trivial}
+    reader.settled(lambda: page.fill("#search", "far"))
+    assert set(reader.names()) == {"far", *trivial}
+    page.wait_for_function("() => document.getElementById('pool').textContent.includes('recomputed')")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('#rows .rank')].every((cell) => !cell.textContent.includes('–n'))"
+    )
+    ranks = dict(zip(reader.names(), reader.texts("#rows .rank"), strict=True))
+    # One system and the trivial ones: no rank can lie beyond their number.
+    assert all(int(end) <= len(ranks) for text in ranks.values() for end in re.findall(r"\d+", text))
+    reader.settled(lambda: page.click("#reset"))
+    assert len(reader.names()) == len(order)
+    reader.settled(lambda: page.click("[data-kind=rules]"))
+    assert set(reader.names()) == {"rules", *trivial}
+    assert page.locator("[data-kind=rules]").get_attribute("aria-pressed") == "true"
+
+
+def test_ranks_of_a_pool_follow_holm(reader):
+    page = reader.open("index.html")
+    made = page.evaluate(
+        """() => {
+          const line = (s, f1) => ({ s, f1: [f1, 0, 0], rank: [1, 1] });
+          const track = { lines: [line(0, 9000), line(1, 8000), line(2, 7950), line(3, 1000)] };
+          const errors = [3000, 3000, 3000, 3000, 3000, 3000];
+          const found = SpecVI.ranks.among(track, errors, 10000, 100000, new Set([0, 1, 2, 3]));
+          const few = SpecVI.ranks.among(track, errors, 10000, 100000, new Set([1, 2]));
+          return [[...found.values()].map((one) => one.rank), [...few.values()].map((one) => one.rank),
+            [0.5, 1, 1.96, 3, 3.5, 6].map(SpecVI.ranks.two_sided)];
+        }"""
+    )
+    # z of the pairs: 3.33, 3.5, 26.7, 0.17, 23.3, 23.2; Holm: all apart but the second and the third.
+    assert made[0] == [[1, 1], [2, 3], [2, 3], [4, 4]]
+    assert made[1] == [[1, 2], [1, 2]]
+    from scipy.stats import norm
+
+    np.testing.assert_allclose(made[2], 2 * norm.sf([0.5, 1, 1.96, 3, 3.5, 6]), rtol=1e-6)
+
+
+def test_purity_follows_bayes_as_the_slider_moves(reader, found):
+    page = reader.open("index.html#metric=purity&prevalence=0.02")
+    score = found.boards[0].task("main", "cv", "near")
+
+    def expected(prevalence):
+        rates = Rates(np.array(score.ledger["YES"]["YES"] / 12), np.array(score.ledger["NO"]["YES"] / 60))
+        return f"{float(purity_at(rates, prevalence)):.3f}"
+
+    near = reader.row("near")
+    assert near.locator("td.task").first.inner_text() == expected(0.02)
+    assert "1 in 50" in page.inner_text("#prevalence-said")
+    page.focus("#prevalence")
+    reader.settled(lambda: page.keyboard.press("Home"))
+    assert near.locator("td.task").first.inner_text() == expected(1e-4)
+    page.wait_for_function("() => location.hash.includes('prevalence=0.0001')")
+
+
+def test_the_address_holds_the_whole_view_and_gives_it_back(reader, browser, site):
+    page = reader.open("index.html")
+    reader.settled(lambda: page.click("[data-track=cross-task]"))
+    reader.settled(lambda: page.select_option("#metric", "accuracy"))
+    reader.settled(lambda: page.click("[data-kind=constant]"))
+    page.click("summary:has-text('Columns')")
+    reader.settled(lambda: page.uncheck("[data-column=date]"))
+    reader.settled(lambda: page.check("#spans"))
+    reader.settled(lambda: page.click("[data-sort=o]"))
+    page.wait_for_function("() => location.hash.includes('sort')")
+    address = page.evaluate("location.hash")
+    assert set(re.findall(r"(\w+)=", address)) == {"track", "metric", "kind", "columns", "spans", "sort"}
+    again = Reader(browser, site)
+    again.open(f"index.html{address}")
+    assert again.page.inner_html("#heads") == page.inner_html("#heads")
+    assert again.page.inner_html("#rows") == page.inner_html("#rows")
+    assert again.faults == []
+    again.context.close()
+    page.evaluate("location.hash = ''")
+    page.wait_for_selector("[data-track=main][aria-pressed=true]")
+
+
+def test_the_csv_holds_what_is_shown(reader):
+    page = reader.open("index.html")
+    with page.expect_download() as waiting:
+        page.click("#csv")
+    rows = list(csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text(encoding="utf-8"))))
+    assert [" ".join(row["system"].split()) for row in rows] == [
+        name if name != "=broken" else "'=broken" for name in reader.names()
+    ]
+    near = next(row for row in rows if row["system"] == "near")
+    assert f"{float(near['cv']):.3f}" in " ".join(reader.texts("#rows td.task"))
+    assert near["rank_best"].isdigit()
+    assert next(row for row in rows if row["system"] == "'=broken")["rank_best"] == ""
+    assert near["simulated"] == "true"
+
+
+def test_a_hostile_name_is_text_on_every_page(reader, found):
+    page = reader.open("index.html")
+    assert " ".join(HOSTILE.split()) in reader.names()
+    page.locator("#rows th.name a", has_text="alert(1)").click()
+    page.wait_for_function("() => document.querySelector('h1')?.textContent.includes('alert(1)')")
+    page.wait_for_selector("html[data-ready]", state="attached")
+    page.locator("summary", has_text="Configuration").click()
+    assert HOSTILE[:20] in page.inner_text("#config")
+    reader.open("compare.html#a=" + next(s.about.id for s in found.boards[0].systems if s.name == HOSTILE))
+    assert "alert(1)" in page.inner_text("h1")
+    for frame in page.frames:
+        assert frame.evaluate("document.querySelectorAll('img, iframe, body script').length") == 0
+
+
+def test_an_inspection_is_replayed_step_by_step_with_its_claims(reader):
+    page = reader.open("index.html")
+    page.click("text=Replay the inspection")
+    page.wait_for_selector("#step-said")
+    assert page.inner_text("#step-said") == "Step 1 of 4"
+    assert "answered YES" in page.inner_text("#choose")
+    assert reader.texts("#claims .stand") == ["…", "…"]
+    page.click("#forth")
+    assert "<b>not bold</b>" in page.inner_text("#said")
+    page.click("#forth")
+    assert page.inner_text("#step-said") == "Step 3 of 4"
+    low, high = map(float, re.findall(r"\d+", page.inner_text("#range")))
+    assert low < 6400
+    assert 6740 < high < 7000
+    page.focus("#forth")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#step-said") == "Step 4 of 4"
+    stands = dict(
+        zip(
+            [text.split(",")[0] for text in reader.texts("#claims li > span:last-child")],
+            reader.texts("#claims .stand"),
+            strict=True,
+        )
+    )
+    assert stands == {"Hα emission": "✓ found", "He II 4687 emission": "✗ not found"}
+    assert {"✓ Hα", "✗ He II 4687"} <= set(page.locator("#scope text").all_text_contents())
+    assert "step=4" in page.evaluate("location.hash")
+    page.reload()
+    page.wait_for_selector("#step-said")
+    assert page.inner_text("#step-said") == "Step 4 of 4"
+    page.keyboard.press("Tab")
+    assert reader.texts("#answers tbody tr")  # everybody's answer stands below
+    right = [row for row in reader.texts("#answers tbody tr") if "looker" in row]
+    assert "YES" in right[0]
+    assert "✓ right" in right[0]
+
+
+def test_a_spectrum_is_zoomed_and_moved_by_keys_and_by_mouse(reader):
+    page = reader.open("candidate.html")
+
+    def ends():
+        return tuple(map(float, re.findall(r"\d+", page.inner_text("#range"))))
+
+    page.click("button:has-text('Whole spectrum')")
+    whole = ends()
+    page.focus("#scope svg")
+    page.keyboard.press("+")
+    near = ends()
+    assert whole[0] < near[0] < near[1] < whole[1]
+    page.keyboard.press("ArrowRight")
+    assert ends()[0] > near[0]
+    page.keyboard.press("0")
+    assert ends() == whole
+    box = page.locator("#scope svg").bounding_box()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 120, steps=4)
+    page.mouse.up()
+    zoomed = ends()
+    assert whole[0] < zoomed[0] < zoomed[1] < whole[1]
+    page.dblclick("#scope svg")
+    assert ends() == whole
+    page.select_option("#lines", "none")
+    assert page.locator("#scope .decisive").count() == 0
+    page.click("#tools summary")
+    page.wait_for_selector("#tools tbody tr")
+    assert page.locator("#tools tbody tr").count() > 20
+
+
+def test_the_whole_table_can_be_worked_by_keyboard(reader):
+    page = reader.open("index.html")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    seen = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.add(
+            page.evaluate(
+                "(document.activeElement.dataset.sort && 'sort') || document.activeElement.id || document.activeElement.dataset.track || document.activeElement.tagName"
+            )
+        )
+    assert {"main", "metric", "search", "status", "csv", "sort"} <= seen
+    page.focus("[data-sort=cv]")
+    reader.settled(lambda: page.keyboard.press("Enter"))
+    assert page.evaluate("document.activeElement.dataset.sort") == "cv"  # the focus stays where it was
+    assert page.locator("th[aria-sort]").inner_text().startswith("CV")
+
+
+PAGES = (
+    "index.html",
+    "index.html#metric=purity",
+    "system.html",
+    "task.html",
+    "candidate.html",
+    "compare.html",
+    "dataset.html",
+    "published.html",
+    "submit.html",
+    "method.html",
+)
+
+
+@pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", {"runOnly": ["color-contrast"]})])
+def test_no_page_has_a_serious_fault_for_assistive_technology(browser, site, scheme, rules):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+    ).Axe()
+    reader = Reader(browser, site, color_scheme=scheme, bypass_csp=True)
+    for address in PAGES:
+        page = reader.open(address)
+        found = axe.run(page, options=rules).response["violations"]
+        serious = [
+            (one["id"], one["nodes"][0]["html"][:200])
+            for one in found
+            if one["impact"] in {"serious", "critical"}
+        ]
+        assert serious == [], address
+    reader.context.close()
+
+
+@pytest.mark.parametrize("width", [375, 768, 1440])
+def test_no_page_is_wider_than_the_screen(browser, site, width):
+    reader = Reader(browser, site)
+    reader.page.set_viewport_size({"width": width, "height": 800})
+    for address in PAGES:
+        page = reader.open(address)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_a_page_that_can_not_be_shown_says_so(browser, site):
+    reader = Reader(browser, site)
+    reader.page.goto(f"{site.as_uri()}/system.html#id=nobody")
+    reader.page.wait_for_selector("#trouble:not([hidden])")
+    assert "no such system" in reader.page.inner_text("#trouble")
+    reader.context.close()
+
+
+def test_a_large_board_is_small_to_load_and_quick_to_work(browser, large):
+    assert first_page_B(large) < 500_000
+    reader = Reader(browser, large)
+    page = reader.open("index.html")
+    assert page.locator("#rows tr").count() == 200
+    asked = page.evaluate("performance.getEntriesByType('resource').length")
+    assert asked < 12
+    assert page.locator("#heads th.task").count() == 5
+    reader.settled(lambda: page.fill("#search", "system 03"))
+    page.wait_for_function("() => document.getElementById('pool').textContent.includes('recomputed')")
+    assert page.locator("#rows tr").count() == 12 + 4  # 003, 030 to 039, 103, and four trivial ones
+    reader.settled(lambda: page.select_option("#metric", "deferral"))
+    page.wait_for_function("() => !document.querySelector('#rows td.task').textContent.includes('–')")
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_several_boards_share_a_site_and_the_address_chooses(browser, tmp_path):
+    entries = tuple(made_up_entries(6, 120))
+    one = made_up(entries).boards[0]
+    split = one.split.model_copy(update={"name": "other-sky", "fingerprint": "1" * 64})
+    two = one.model_copy(update={"split": split, "simulated": False})
+    write_site(Collection("Two", (one, two), (entries, entries), (), (), {}), tmp_path, with_candidates=False)
+    reader = Reader(browser, tmp_path)
+    page = reader.open("index.html")
+    assert page.is_visible("#simulated")
+    reader.settled(lambda: page.select_option("#board", label="other-sky 1"))
+    assert "other-sky" in page.inner_text("#caption")
+    assert not page.is_visible("#simulated")
+    page.click("#rows tr:first-child th.name a")
+    page.wait_for_selector("#tasks table")
+    assert "board=other-sky-11111111" in page.evaluate("location.hash")
+    assert page.input_value("#board") == "other-sky-11111111"
+    assert reader.faults == []
+    reader.context.close()
