@@ -18,6 +18,12 @@ DESI_AA = 3600 + 0.8 * np.arange(7781)
 GRID = Grid(first_AA=3700, last_AA=9000, pixels=800, spacing="log")
 
 
+@pytest.fixture(autouse=True)
+def _same_weights() -> None:
+    """Networks here are untrained: their weights are of one draw, whatever tests ran before."""
+    torch.manual_seed(0)
+
+
 def spectrum(wavelength=LAMOST_AA, seed=0, scale=1.0, mask=None, **more) -> Spectrum:
     rng = np.random.default_rng(seed)
     light = 1 + 0.3 * np.sin(wavelength / 400) - 0.6 * np.exp(-(((wavelength - 6564.6) / 20) ** 2))
