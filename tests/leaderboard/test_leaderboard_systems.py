@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.runs.compared import shown_vetter
 from specvi_benchmark.runs.predictions import read_run_predictions
 from specvi_benchmark.splits.io import read_split, write_split
 from specvi_leaderboard.entry import KINDS
@@ -145,3 +146,17 @@ def test_every_vetter_of_the_suite_has_a_kind():
         entry.name for entry in entry_points(group="specvi.vetters") if entry.value.startswith("specvi_")
     }
     assert names - {"ensemble"} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ("rules", "rules"),
+        ("openai:gpt-5.4-mini", "openai:gpt-5.4-mini"),
+        ("transformers:Maxwell-Jia/spec-o3-7b", "transformers:Maxwell-Jia/spec-o3-7b"),
+        ("transformers:/data/me/sft-7b/model", "transformers:sft-7b"),
+        ("ensemble:/a/runs/lightgbm/model,full/runs/spectrum-net/model", "ensemble:lightgbm,spectrum-net"),
+    ],
+)
+def test_folders_of_a_machine_are_shown_by_their_last_names(spec, shown):
+    assert shown_vetter(spec) == shown

@@ -123,9 +123,22 @@ def _shared_split(
     return choose_split(place, part or "test", track=track)[0]
 
 
+def shown_vetter(spec: str) -> str:
+    """Return a spec string for a table: folders of this machine by their last names, ids of the Hub whole."""
+    name, colon, argument = spec.partition(":")
+    return name + colon + ",".join(_last_name(part) for part in argument.split(","))
+
+
+def _last_name(part: str) -> str:
+    path = Path(part)
+    if not (path.is_absolute() or part.startswith((".", "~")) or len(path.parts) > 2):
+        return part
+    return path.parent.name if path.name == "model" and path.parent.name else path.name or part
+
+
 def distinct_names(targets: Sequence[Path], records: Mapping[Path, RunRecord]) -> dict[Path, str]:
     """Name runs by vetter and files by file name; where several share one, with the folder or path."""
-    short = {t: records[t].vetter if t in records else t.stem for t in targets}
+    short = {t: shown_vetter(records[t].vetter) if t in records else t.stem for t in targets}
     shared = Counter(short.values())
     names = {
         t: name if shared[name] == 1 else f"{name} ({t.resolve().name if t in records else t})"
