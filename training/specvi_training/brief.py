@@ -1,7 +1,8 @@
 """The vetter ``brief``: the scripted inspector, cut down to what a tiny model can learn to say.
 
-One zoom in place of eight, and words without figures: a model of half a million weights sees a line, but reads no
-equivalent width off a picture. The answer stays that of the whole inspection. A teacher for the miniature only.
+One zoom in place of eight, and of each zoom the first finding, without figures: a model of half a million weights
+sees a line, but reads no equivalent width off a picture, and each word more that varies from spectrum to spectrum is
+noise about the one that counts. The answer stays that of the whole inspection. A teacher for the miniature only.
 """
 
 import json
@@ -19,7 +20,7 @@ from specvi_benchmark.features import Window
 from specvi_benchmark.vetting import Question, Verdict
 from specvi_benchmark.views.arguments import LABEL_KEY, RANGE_KEY
 
-BRIEF_VERSION = 1
+BRIEF_VERSION = 2
 """Raised whenever a verdict or a word can change."""
 
 ZOOMS = 1
@@ -65,7 +66,7 @@ class Brief:
         thoughts = [_brief(found[1]) if (found := _THOUGHT.search(turn.text)) else "" for turn in said]
         talk = Talk(question, InspectionEnvironment(self.environment))
         shown = 0
-        for turn, thought in zip(said[: self.zooms], thoughts, strict=False):
+        for turn, thought in zip(said[: self.zooms], ["", *thoughts[1:]], strict=False):
             for window, label in map(_asked, turn.tool_calls):
                 talk.zoom(f"{thought} Next {label}.".strip(), window, label)
                 shown += 1
@@ -81,8 +82,8 @@ def _asked(call: Any) -> tuple[Window, str]:
 
 
 def _brief(thought: str) -> str:
-    """Return what a thought says is seen, without a figure: ``Hα is in emission. He I 6680 is not clear.``"""
-    return " ".join(_plain(sentence) for sentence in _SENTENCE.split(thought.strip()) if _is_kept(sentence))
+    """Return the first of what a thought says is seen, without a figure: ``Hα is in emission.``"""
+    return next((_plain(sentence) for sentence in _SENTENCE.split(thought.strip()) if _is_kept(sentence)), "")
 
 
 def _is_kept(sentence: str) -> bool:

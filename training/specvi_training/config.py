@@ -93,6 +93,8 @@ class OptimiserPart(StrictModel):
     ----------
     batch_per_device, accumulation
         Rows of one forward pass on one device; passes before a step.
+    beta2
+        How long AdamW remembers the size of a weight's gradients: over about 1 / (1 − beta2) steps.
     warmup
         Share of all steps in which the learning rate rises; then it falls as ``schedule`` says.
     precision
@@ -104,6 +106,7 @@ class OptimiserPart(StrictModel):
     learning_rate: float = Field(gt=0, allow_inf_nan=False)
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     warmup: float = Field(default=0.05, ge=0, lt=1)
+    beta2: float = Field(default=0.999, gt=0, lt=1)
     weight_decay: float = Field(default=0.0, ge=0)
     max_grad_norm: float = Field(default=1.0, gt=0)
     batch_per_device: PositiveInt = 4
@@ -159,12 +162,15 @@ class Recipe(StrictModel):
 
     Attributes
     ----------
+    recipe
+        Which training it is.
     inspection
         Options of the inspection, as ``specvi run --option`` takes them; the trained model is to be run with these.
     note
         What must be said of every result, in the model card and the log.
     """
 
+    recipe: str
     model: ModelPart
     inspection: Mapping[str, str] = {}
     optimiser: OptimiserPart

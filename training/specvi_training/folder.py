@@ -30,6 +30,8 @@ from specvi_benchmark.files import (
     write_text,
 )
 from specvi_benchmark.runs.record import environment
+from specvi_benchmark.splits import Split
+from specvi_training.config import Recipe
 
 SCHEMA_VERSION: Literal[1] = 1
 RECORD_FILE = "train.json"
@@ -113,6 +115,29 @@ class TrainFolder:
                 got=", ".join(strangers[:5]),
                 fix="name another folder with --out",
             )
+
+    def begin(
+        self, config: Recipe, *, base: Mapping[str, Any], data: Mapping[str, Any], dev: Split | None
+    ) -> tuple[TrainRecord, Path | None]:
+        """Begin a training or go on with it: return its record, and the checkpoint to go on from.
+
+        Raises
+        ------
+        UserError
+            The folder holds something else.
+        """
+        record = self.open(
+            TrainRecord(
+                recipe=config.recipe,
+                config=config.model_dump(mode="json"),
+                base=base,
+                data=data,
+                dev=None if dev is None else dev.fingerprint,
+                environment=training_environment(),
+                started=now(),
+            )
+        )
+        return record, self.last_checkpoint()
 
     def open(self, asked: TrainRecord) -> TrainRecord:
         """Write the record, or check that the one that stands there is of the same training; return it.

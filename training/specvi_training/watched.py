@@ -48,6 +48,7 @@ def shared_arguments(recipe: Recipe, folder: TrainFolder) -> dict[str, Any]:
         if optimiser.schedule == "constant"
         else optimiser.schedule,
         "warmup_steps": optimiser.warmup,
+        "adam_beta2": optimiser.beta2,
         "weight_decay": optimiser.weight_decay,
         "max_grad_norm": optimiser.max_grad_norm,
         "per_device_train_batch_size": optimiser.batch_per_device,

@@ -15,7 +15,7 @@ from specvi_agents.options import AgentOptions
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.splits import Split
 from specvi_training.dev import DevScorer, dev_candidates
-from specvi_training.folder import TrainFolder, TrainRecord, now, training_environment
+from specvi_training.folder import TrainFolder, TrainRecord
 from specvi_training.grpo.config import GrpoConfig, RolloutsPart
 from specvi_training.grpo.journal import Journal
 from specvi_training.grpo.questions import describe, order, read_questions, refuse_overlap
@@ -55,18 +55,7 @@ def train(config: GrpoConfig, out: Path, report: Report = lambda _: None) -> Tra
         )  # before the model: DeepSpeed shards it as it is loaded
         with arguments.main_process_first(local=False):
             checkpoint = find_base(config.model, folder.base, Boilerplate(), config.seed)
-            record = folder.open(
-                TrainRecord(
-                    recipe="grpo",
-                    config=config.model_dump(mode="json"),
-                    base=checkpoint.identity,
-                    data=describe(asked, plan),
-                    dev=None if dev is None else dev.fingerprint,
-                    environment=training_environment(),
-                    started=now(),
-                )
-            )
-            last = folder.last_checkpoint()
+            record, last = folder.begin(config, base=checkpoint.identity, data=describe(asked, plan), dev=dev)
         if record.ended is not None:
             return record
         base = load_base(checkpoint, dtype=weights_dtype(config))

@@ -11,7 +11,7 @@ from trl import SFTConfig, SFTTrainer
 from specvi_agents.models.local.chat import Chat
 from specvi_training.conversation import Encoded, collate, encode
 from specvi_training.dev import DevScorer, dev_candidates
-from specvi_training.folder import TrainFolder, TrainRecord, now, training_environment
+from specvi_training.folder import TrainFolder, TrainRecord
 from specvi_training.model import (
     Base,
     find_base,
@@ -79,18 +79,7 @@ def train(config: SftConfig, out: Path, report: Report = lambda _: None) -> Trai
         arguments = _arguments(config, folder)  # before the model: DeepSpeed shards it as it is loaded
         with arguments.main_process_first(local=False):
             checkpoint = find_base(config.model, folder.base, boilerplate(lessons), config.seed)
-            record = folder.open(
-                TrainRecord(
-                    recipe="sft",
-                    config=config.model_dump(mode="json"),
-                    base=checkpoint.identity,
-                    data=describe(lessons),
-                    dev=None if dev is None else dev.fingerprint,
-                    environment=training_environment(),
-                    started=now(),
-                )
-            )
-            last = folder.last_checkpoint()
+            record, last = folder.begin(config, base=checkpoint.identity, data=describe(lessons), dev=dev)
         if record.ended is not None:
             return record
         base = load_base(checkpoint, dtype=weights_dtype(config))
