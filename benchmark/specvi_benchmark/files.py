@@ -172,11 +172,26 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, where: object) -> Any:
-    """Parse YAML text with the safe loader; ``where`` names it in the message when it is broken."""
+    """Parse YAML text with the safe loader; ``where`` names it in the message when it is broken.
+
+    A key that stands twice in a mapping is refused: PyYAML alone would drop the first one in silence.
+    """
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, _Loader)  # noqa: S506  # a SafeLoader
     except yaml.YAMLError as error:
         raise UserError("not valid YAML", where=where, got=" ".join(str(error).split())) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader; a key that stands twice is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if twice := sorted({name for name in seen if seen.count(name) > 1}):
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{', '.join(twice)} stands twice", node.start_mark
+            )
+        return super().construct_mapping(node, deep)
 
 
 def validate(model: type[Model], value: object, where: object) -> Model:

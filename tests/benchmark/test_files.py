@@ -14,6 +14,7 @@ from specvi_benchmark.files import (
     canonical_json,
     home,
     mend_log,
+    parse_yaml,
     read_json_model,
     read_lines,
     write_json,
@@ -122,3 +123,11 @@ def test_home_is_chosen_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_examples_names_the_first_and_counts_the_rest() -> None:
     assert examples("abcde", limit=2) == "a, b and 3 more"
     assert examples(["a"]) == "a"
+
+
+def test_a_key_that_stands_twice_in_yaml_is_refused() -> None:
+    for text in ("rate: 1\nrate: 2", "model: {base: a, base: b}", "- {x: 1, x: 1}"):
+        with pytest.raises(UserError, match="stands twice"):
+            parse_yaml(text, "config.yaml")
+    merged = "common: &c {rate: 1}\nmine: {<<: *c, rate: 2}\nother: {rate: 3}"
+    assert parse_yaml(merged, "config.yaml")["mine"] == {"rate": 2}

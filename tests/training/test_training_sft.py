@@ -178,6 +178,8 @@ def test_another_training_in_the_folder_is_refused(config: Config, trained: Path
     (tmp_path / "full" / "thesis.tex").write_text("x")
     with pytest.raises(UserError, match="not empty"):
         train(config(), tmp_path / "full")
+    with pytest.raises(UserError, match="not a folder"):
+        train(config(), tmp_path / "full" / "thesis.tex")
 
 
 def test_it_ends_when_dev_gets_no_better_and_keeps_the_best(

@@ -94,6 +94,8 @@ class TrainFolder:
                 fix="wait for it, or name another folder with --out",
             )
 
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError("not a folder", where=self.path, fix="name a folder with --out")
         self.path.mkdir(parents=True, exist_ok=True)
         if os.environ.get("RANK", "0") != "0":
             yield
