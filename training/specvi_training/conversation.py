@@ -4,6 +4,7 @@ The ids are those that the vetter ``transformers:`` feeds the same model, since 
 what the assistant wrote, its end-of-turn token included; on nothing of what it was told or shown.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,6 +13,8 @@ import torch
 
 from specvi_agents.models.local.chat import Chat, Spoken
 from specvi_benchmark.errors import UserError
+
+_BOXED = re.compile(r"\\boxed\{(YES|NO)\}")
 
 IGNORED = -100
 """Label of a token without loss, as in `torch.nn.functional.cross_entropy`."""
@@ -46,10 +49,13 @@ class Encoded:
         What the processor gave: ``input_ids`` and the like of shape (1, tokens), and tensors of the pictures.
     labels
         (tokens,): the id where the assistant wrote it, else `IGNORED`.
+    decides
+        (tokens,) bool: where the YES or NO of the answer stands.
     """
 
     inputs: Mapping[str, torch.Tensor]
     labels: torch.Tensor
+    decides: torch.Tensor
 
     @property
     def length(self) -> int:
@@ -84,7 +90,8 @@ def encode(chat: Chat, shown: Shown, *, tools: bool, max_tokens: int | None = No
             fix="raise max_tokens, or leave it out of the training data",
         )
     spans = tuple(_written(chat, shown, text, tools=tools))
-    return Encoded(inputs, _labels(chat, text, ids, spans))
+    labels, decides = _labels(chat, text, ids, spans)
+    return Encoded(inputs, labels, decides)
 
 
 def _written(chat: Chat, shown: Shown, text: str, *, tools: bool) -> Iterator[tuple[int, int]]:
@@ -107,11 +114,18 @@ def _written(chat: Chat, shown: Shown, text: str, *, tools: bool) -> Iterator[tu
         yield len(prompt), len(after.rstrip())
 
 
-def _labels(chat: Chat, text: str, ids: torch.Tensor, spans: Sequence[tuple[int, int]]) -> torch.Tensor:
-    """Give every token that lies in a span its label; a picture's one placeholder stands for all its tokens."""
+def _labels(
+    chat: Chat, text: str, ids: torch.Tensor, spans: Sequence[tuple[int, int]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Give every token that lies in a span its label, and mark those of the answer's word.
+
+    A picture's one placeholder stands for all its tokens.
+    """
+    word = _answer(text, spans)
     read = chat.tokenizer(text, return_offsets_mapping=True)
     picture = chat.processor.image_token_id
     labels = torch.full_like(ids, IGNORED)
+    decides = torch.zeros_like(ids, dtype=torch.bool)
     place = 0
     for token, (begin, end) in zip(read["input_ids"], read["offset_mapping"], strict=True):
         first = place
@@ -124,18 +138,28 @@ def _labels(chat: Chat, text: str, ids: torch.Tensor, spans: Sequence[tuple[int,
             raise RuntimeError("the processor's ids are not those of its tokenizer")
         if any(start <= begin and end <= stop for start, stop in spans):
             labels[first] = token
+            decides[first] = begin < word[1] and word[0] < end
     if place != len(ids):
         raise RuntimeError("the processor's ids go on where the text ends")
-    return labels
+    return labels, decides
+
+
+def _answer(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return where in the text the answer's word stands: of the last turn, in its last box. (0, 0): nowhere."""
+    if not spans:
+        return 0, 0
+    found = list(_BOXED.finditer(text, *spans[-1]))
+    return found[-1].span(1) if found else (0, 0)
 
 
 def collate(rows: Sequence[Encoded], pad: int) -> dict[str, Any]:
     """Return a batch: token-wise tensors padded on the right, those of pictures one after the other."""
     longest = max(row.length for row in rows)
-    joined: dict[str, list[torch.Tensor]] = {"labels": []}
+    joined: dict[str, list[torch.Tensor]] = {"labels": [], "decides": []}
     for row in rows:
         short = longest - row.length
         joined["labels"].append(_padded(row.labels[None], short, IGNORED))
+        joined["decides"].append(_padded(row.decides[None], short, False))
         for name, tensor in row.inputs.items():
             if tensor.shape[:2] == (1, row.length):
                 tensor = _padded(tensor, short, pad if name == "input_ids" else 0)  # noqa: PLW2901

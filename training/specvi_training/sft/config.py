@@ -37,8 +37,15 @@ class DataPart(StrictModel):
 
 
 class SftConfig(Recipe):
-    """An SFT: model, data, and how long."""
+    """An SFT: model, data, and how long.
+
+    Attributes
+    ----------
+    answer_weight
+        Weight in the loss of the tokens that say YES or NO; of all others 1, as in the paper.
+    """
 
     recipe: Literal["sft"] = "sft"
     data: DataPart
     epochs: float = Field(gt=0, allow_inf_nan=False)
+    answer_weight: float = Field(default=1.0, ge=0, allow_inf_nan=False)

@@ -33,7 +33,22 @@ from specvi_training.watched import Report, WatchedTrainer, callbacks, finish, s
 
 
 class WatchedSftTrainer(WatchedTrainer, SFTTrainer):  # type: ignore[misc]  # a foreign class
-    """TRL's trainer, watched on dev."""
+    """TRL's trainer, watched on dev; the answer's word may weigh more than the others."""
+
+    answer_weight = 1.0
+
+    def compute_loss(
+        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """Return the mean loss a token: TRL's own, unless the answer's word weighs more."""
+        decides = inputs.pop("decides")
+        if self.answer_weight == 1 or not self.model.training:
+            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        outputs = model(**inputs, use_cache=False, fused_lm_head=True)  # TRL's head: log-probabilities alone
+        weights = 1 + (self.answer_weight - 1) * decides[:, 1:]  # log-probabilities are of the next token
+        tokens = outputs.label_mask.sum() if num_items_in_batch is None else num_items_in_batch
+        devices = self.accelerator.num_processes if num_items_in_batch is not None else 1  # averaged over them
+        return -(weights * outputs.log_probs).sum() / tokens * devices
 
 
 class Rows:
@@ -118,6 +133,7 @@ def make_trainer(
     )
     trainer.remove_callback(PrinterCallback)  # the log tells it better
     trainer.scorer = scorer
+    trainer.answer_weight = config.answer_weight
     return trainer
 
 
