@@ -16,7 +16,14 @@ from specvi_baselines.networks.published import load_published
 from specvi_baselines.networks.saliency import _continuum, share_of
 from specvi_baselines.networks.saliency import saliency as attribute
 from specvi_baselines.networks.settings import NAMES, Masking
-from specvi_baselines.networks.specformer import NEIGHBOURS, MaskedReconstruction, Neighbours, SpecFormer
+from specvi_baselines.networks.specformer import (
+    MLP_LAYERS,
+    NEIGHBOURS,
+    MaskedReconstruction,
+    Neighbours,
+    SpecFormer,
+    mlp,
+)
 from specvi_baselines.networks.tensors import stack
 from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.fitting import fit, load_system
@@ -124,6 +131,44 @@ def test_neighbours_vote_as_scikit_learn_does():
     votes = NEIGHBOURS * share
     assert logits[:, 1].numpy() == pytest.approx(np.log((votes + 0.5) / (NEIGHBOURS - votes + 0.5)), abs=1e-4)
     assert torch.isfinite(logits[:, 0]).all()
+
+
+def test_a_read_out_learns_what_differs_little_beside_what_all_spectra_share():
+    """As mean tokens are: a large part common to all, a slope that differs, and a line that differs little."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        spread = torch.tensor([0.3, *[0.01] * 15])
+        embedding = torch.randn(16) + spread * torch.randn(400, 16)
+        line = embedding[:, 3]
+        positive = (line > line.median()).float()
+        reader = mlp(16, MLP_LAYERS, 1, 0.0).train()
+        optimiser = torch.optim.AdamW(reader.parameters(), 1e-3)
+        for step in range(60):
+            rows = torch.arange(200).roll(20 * step)[:20]
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(
+                reader(embedding[rows])[:, 0], positive[rows]
+            )
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        found = reader.eval()(embedding[200:])[:, 0].detach().double().numpy()
+    assert auroc(positive[200:].numpy() > 0, found) > 0.9
+
+
+def test_a_read_out_does_not_see_the_scale_of_an_embedding():
+    embedding = torch.randn(50, 8, generator=torch.Generator().manual_seed(0))
+    reader = mlp(8, (6,), 2, 0.0).train()
+    moved = embedding * torch.linspace(1, 30, 8) + torch.linspace(-90, 90, 8)
+    assert torch.allclose(reader(embedding), reader(moved), atol=1e-3)
+
+
+def test_a_batch_of_one_spectrum_is_standardised_by_those_before_it():
+    embedding = torch.randn(50, 8, generator=torch.Generator().manual_seed(0))
+    reader = mlp(8, (6,), 2, 0.0).train()
+    reader(embedding)
+    trained = reader(embedding[:1])
+    assert torch.equal(trained, reader.eval()(embedding[:1]))
+    assert torch.isfinite(trained).all()
 
 
 @pytest.fixture
