@@ -19,8 +19,10 @@ from specvi_leaderboard.entry import Entry
 from specvi_leaderboard.published import board_id, publish, write_published
 from specvi_leaderboard.reported import reported
 from specvi_leaderboard.site import candidates, payload
+from specvi_leaderboard.site.candidates import decisive_found
 from specvi_leaderboard.site.folder import renewed
 from specvi_leaderboard.site.page import render_pages, static_files
+from specvi_leaderboard.site.probe import probe_data
 from specvi_leaderboard.tables.csv_text import harmless
 
 PAGE_FILE = "index.html"
@@ -62,8 +64,7 @@ def write_site(found: Collection, folder: Path, *, with_candidates: bool = True)
             "a run folder can't hold a leaderboard", where=folder, got=RUN_FILE, fix="name another with --out"
         )
     with renewed(folder, PAGE_FILE) as place:
-        simulated = bool(found.boards) and all(board.simulated for board in found.boards)
-        for name, text in render_pages(found.title, simulated=simulated):
+        for name, text in render_pages(found.title, found.boards, found.withdrawn):
             _write(place / name, text.encode())
         for name, content in static_files():
             _write(place / name, content)
@@ -115,14 +116,22 @@ def _data(found: Collection, *, with_candidates: bool) -> Iterator[tuple[str, An
         yield f"{name}/deferral", payload.deferral_data(board)
         for system in board.systems:
             one = system.about.id
-            yield f"{name}/system/{one}", payload.system_data(system) | {"traces": shown.traces.get(one, ())}
+            report = found.probes[place].get(one) if found.probes else None
+            yield (
+                f"{name}/system/{one}",
+                payload.system_data(system)
+                | {
+                    "traces": shown.traces.get(one, ()),
+                    "probes": probe_data(report) if report else None,
+                },
+            )
 
 
 class _Shown(NamedTuple):
     """System → ids of candidates whose inspections are in the site; and the one to look at first."""
 
     traces: Mapping[str, tuple[str, ...]]
-    example: dict[str, str] | None
+    example: dict[str, Any] | None
 
 
 def _candidate_data(
@@ -148,24 +157,29 @@ def _example(
     traced: Mapping[str, Mapping[int, dict[str, Any]]],
     split: Split,
     board: Board,
-) -> dict[str, str] | None:
+) -> dict[str, Any] | None:
     """Return the inspection to look at first: of the highest system with zooms, a member it found by decisive claims."""
     by_name = {entry.system.name: entry for entry in entries}
     for name in board.tracks[0].order:
         entry = by_name[name]
+        shown = traced.get(entry.system.about.id, {})
         found = [
-            (-sum(claim["decisive"] and claim["outcome"] == "found" for claim in shown["claims"]), row)
-            for row, shown in traced.get(entry.system.about.id, {}).items()
+            (-len(decisive_found(shown[row])), row)
+            for row in shown
             if split.candidates[row].truth == "YES"
             and entry.rows.call[row] == YES
-            and sum(len(turn["views"]) for turn in shown["turns"]) > 1
+            and sum(len(turn["views"]) for turn in shown[row]["turns"]) > 1
+            and decisive_found(shown[row])
         ]
         if found:
-            candidate = split.candidates[min(found)[1]]
+            row = min(found)[1]
+            candidate = split.candidates[row]
             return {
                 "system": entry.system.about.id,
                 "group": f"{candidate.track}-{candidate.task.key}",
                 "id": candidate.id,
+                "question": candidate.task.question,
+                "found": decisive_found(shown[row]),
             }
     return None
 
