@@ -19,7 +19,7 @@ Mini = Literal["mini-small", "mini"]
 RULES, SCRIPTED = "rules", "scripted"
 VETTERS = ("always-yes", "always-no", "metadata-only", "inverted-weak", RULES, SCRIPTED)
 MARK = ".specvi-demo"
-"""Lies in a run folder that the demo made: only such a run is ever replaced."""
+"""Lies in a folder of a run or a probe that the demo made: only such a one is ever replaced."""
 
 app = typer.Typer()
 
@@ -128,7 +128,10 @@ def _mark(folder: Path) -> None:
 
 
 def _probe(split: "Split", reference: "SplitReference", run_folder: Path) -> None:
-    """Lay into a run's folder how its YES to members move when the features that decide are hidden."""
+    """Lay into a run's folder how its YES to members move when the features that decide are hidden.
+
+    A probe that lies there and is not the demo's own stays.
+    """
     from dataclasses import replace
 
     from specvi_benchmark.errors import UserError
@@ -140,13 +143,17 @@ def _probe(split: "Split", reference: "SplitReference", run_folder: Path) -> Non
     from specvi_leaderboard.probed import PROBES_FOLDER
 
     folder = run_folder / PROBES_FOLDER
+    _mark(folder)
+    if not (folder / MARK).exists():
+        return
     system = System(run_folder.name, {})
     members = replace(split, candidates=tuple(c for c in split.candidates if c.truth == "YES"))
     steps, left_out = plan(choose_probes(["masked"]), members, seed=0)
     try:
         ask_steps(system, steps, reference, folder, seed=0)
-    except UserError:  # of another version, as in _run_all; the run's folder is the demo's own
+    except UserError:  # of another version, as in _run_all
         shutil.rmtree(folder)
+        _mark(folder)
         ask_steps(system, steps, reference, folder, seed=0)
     answers = {step.probe.name: answers_of(folder / step.probe.name) for step in steps}
     answers[PLAIN] = answers_of(run_folder)
