@@ -17,6 +17,9 @@ from specvi_leaderboard.systems import refuse_mixed
 MANY = 50
 """Systems above which a ranking takes fewer resamples."""
 
+SPELT_OUT = 5
+"""So many incomplete tasks are named; of more, their number is said."""
+
 
 class Standing(StrictModel):
     """A ranked system: its 95 % confidence set of ranks, and the systems it is not shown to differ from."""
@@ -191,12 +194,18 @@ def resamples_for(systems: int) -> int:
 
 
 def _incomplete(results: Results) -> str:
-    """Say which tasks have too many errors, and how many candidates have no verdict at all."""
-    shares = [
-        f"{score.task.upper()} {sum(calls['error'] for calls in score.ledger.values()) / score.n:.1%}"
+    """Say which tasks have too many errors, or how many, and how many candidates have no verdict at all."""
+    shares = {
+        f"{score.task.upper()}{'' if score.track == 'main' else f' ({score.track})'}": sum(
+            calls["error"] for calls in score.ledger.values()
+        )
+        / score.n
         for score in results.tasks
         if f"{score.track}/{score.task}" in results.incomplete
-    ]
+    }
+    where = ", ".join(f"{task} {share:.1%}" for task, share in shares.items())
+    if len(shares) > SPELT_OUT:
+        where = f"{len(shares)} of {len(results.tasks)} tasks, up to {max(shares.values()):.1%}"
     missing = results.partial.missing if results.partial else 0
-    unfinished = f"; {missing} candidates without a verdict, the run is not finished" if missing else ""
-    return f"incomplete: `error` in {', '.join(shares)}{unfinished}"
+    unfinished = f"; {missing:,} candidates without a verdict, the run is not finished" if missing else ""
+    return f"incomplete: `error` in {where}{unfinished}"

@@ -59,13 +59,17 @@ def write_space(site: Path, folder: Path, datasets: list[str]) -> tuple[Path, ..
     files = [
         path.relative_to(site)
         for path in sorted(site.rglob("*"))
-        if path.is_file() and not path.is_symlink() and path.suffix in SHOWN
+        if path.is_file() and not path.is_symlink() and path.suffix in SHOWN and not _hidden(path, site)
     ]
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(site / name, folder / name)
     write_text(folder / SPACE_CARD, str(space_card(title, PAGE_FILE, datasets)))
     return (*files, Path(SPACE_CARD))
+
+
+def _hidden(path: Path, site: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(site).parts)
 
 
 def _subject(board: Board, system: System) -> CardSubject:

@@ -15,6 +15,7 @@ from specvi_benchmark.splits.named import NAMED
 from specvi_leaderboard.always import added, reasons
 from specvi_leaderboard.board import Board, build_board
 from specvi_leaderboard.entry import ALWAYS_SHOWN, RESCORED, About, Entry, System
+from specvi_leaderboard.probed import Probes, probes_of_folder
 from specvi_leaderboard.published import Withdrawn
 from specvi_leaderboard.reported import reported_id, reported_names
 from specvi_leaderboard.scored import SplitPlace, kept_score, score_all
@@ -82,6 +83,8 @@ class Collection:
         Which candidates each board is about, and where they lie.
     runs
         Of systems that were given as run folders, by id: where they lie.
+    probes
+        Of each board: what probes of its systems found; empty where none was looked for.
     """
 
     title: str
@@ -90,6 +93,7 @@ class Collection:
     withdrawn: tuple[Withdrawn, ...]
     splits: tuple[tuple[SplitReference, SplitPlace], ...]
     runs: Mapping[str, Path]
+    probes: tuple[Probes, ...] = ()
 
 
 def is_collection(folder: Path) -> bool:
@@ -162,7 +166,8 @@ def read_collection(folder: Path, date: str | None = None) -> Collection:
         entries.append((*members, *always))
         boards.append(build_board(entries[-1], date, lacking=reasons(always, reference, place)))
     splits = tuple((reference, place) for reference, place, _ in groups.values())
-    return Collection(board.title, tuple(boards), tuple(entries), tuple(withdrawn), splits, {})
+    probes = probes_of_folder(folder, boards, {gone.id for gone in withdrawn})
+    return Collection(board.title, tuple(boards), tuple(entries), tuple(withdrawn), splits, {}, probes)
 
 
 def taken_names() -> dict[str, str | None]:

@@ -8,14 +8,22 @@ from specvi_benchmark.runs.record import read_run_record
 from specvi_leaderboard.board import Board, build_board
 from specvi_leaderboard.collection import Collection, is_collection, read_collection
 from specvi_leaderboard.entry import Entry
+from specvi_leaderboard.probed import probes_of_runs
 from specvi_leaderboard.scored import SplitPlace
 from specvi_leaderboard.systems import lacking, read_systems
 
 TITLE = "SpecVI-Bench"
 
 
-def gather(sources: Sequence[Path], split: str | None = None, date: str | None = None) -> Collection:
+def gather(
+    sources: Sequence[Path],
+    split: str | None = None,
+    date: str | None = None,
+    probes: Sequence[Path] = (),
+) -> Collection:
     """Score what is given: run folders over the same split, or one folder with ``board.yaml``.
+
+    ``probes`` are files or folders of probes of the runs; those in RUN/probes are found without.
 
     Raises
     ------
@@ -29,12 +37,13 @@ def gather(sources: Sequence[Path], split: str | None = None, date: str | None =
         reference = read_run_record(sources[0]).split
         splits = ((reference, SplitPlace(split or reference.path)),)
         runs = {entry.system.about.id: run for entry, run in zip(entries, sources, strict=False)}
-        return Collection(TITLE, (board,), (entries,), (), splits, runs)
-    if len(sources) > 1 or split is not None:
+        probed = probes_of_runs(board, runs, probes)
+        return Collection(TITLE, (board,), (entries,), (), splits, runs, (probed,))
+    if len(sources) > 1 or split is not None or probes:
         raise UserError(
             "a leaderboard's folder stands alone",
             where=kept[0],
-            fix="put its splits into board.yaml, and name nothing else",
+            fix="put its splits into board.yaml and its probes into probes/ID, and name nothing else",
         )
     return read_collection(kept[0], date)
 

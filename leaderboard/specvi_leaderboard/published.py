@@ -137,16 +137,11 @@ def board_id(board: Board) -> str:
 
 
 def write_published(content: Leaderboard, boards: Sequence[Board], folder: Path) -> Path:
-    """Write ``leaderboard.json``, its schema, and the full results of every system; return the first's path.
-
-    Results of an earlier call are removed where they are of a system that is no longer shown.
-    """
-    shown = {folder / _results_path(board, system): system for board in boards for system in board.systems}
-    for path, system in shown.items():
-        write_text(path, _compact(system.results.model_dump(mode="json")))
-    for path in sorted((folder / RESULTS_FOLDER).glob("*/*.json")):
-        if path not in shown:
-            path.unlink()
+    """Write ``leaderboard.json``, its schema, and the full results of every system; return the first's path."""
+    for board in boards:
+        for system in board.systems:
+            path = folder / _results_path(board, system)
+            write_text(path, _compact(system.results.model_dump(mode="json")))
     write_json(folder / SCHEMA_FILE, json_schema())
     write_text(folder / PUBLISHED_FILE, _compact(content.model_dump(mode="json")))
     return folder / PUBLISHED_FILE

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from specvi_benchmark.runs.record import choose_split
+from specvi_benchmark.files import write_json
+from specvi_benchmark.probes import choose_probes
+from specvi_benchmark.probes.report import REPORT_FILE, make_report
+from specvi_benchmark.probes.series import AS_IS, Step
+from specvi_benchmark.runs.predictions import prediction_of
+from specvi_benchmark.runs.record import SplitReference, choose_split
 from specvi_benchmark.runs.runner import run
 from specvi_benchmark.spectrum import Spectrum
 from specvi_benchmark.splits import Split, question_id
@@ -127,3 +132,24 @@ def toy(tmp_path: Path, make_run: MakeRun) -> Path:
 def make_run_once(tmp_path_factory: pytest.TempPathFactory) -> MakeRun:
     """Return `make_run` for runs that a whole module shares."""
     return runs_in(tmp_path_factory.mktemp("shared"))
+
+
+@pytest.fixture(scope="session")
+def make_probe() -> Callable[..., Path]:
+    """Return a function that writes a probe: with the deciding lines hidden, one YES to members of each task is left."""
+
+    def make(split: Split, reference: SplitReference, vetter: str, folder: Path) -> Path:
+        truth = {c.id: answered(c.question, c.truth) for c in split.candidates}
+        as_is = {one: prediction_of(verdict) for one, verdict in truth.items()}
+        members = [c for c in split.candidates if c.truth == "YES"]
+        first = {c.task.key: c.id for c in reversed(members)}
+        hidden = {
+            c.id: prediction_of(answered(c.question, "NO")) for c in members if c.id != first[c.task.key]
+        }
+        answers = {"plain": as_is, "masked": as_is | hidden, "control": as_is}
+        steps = [Step(one, split) for one in (AS_IS, *choose_probes(["masked"]))]
+        report = make_report(vetter, {}, reference, split, steps, [], answers, 7)
+        write_json(folder / REPORT_FILE, report.model_dump(mode="json"))
+        return folder
+
+    return make

@@ -137,6 +137,14 @@ def test_the_demo_scores_every_system_on_every_track_and_is_quick_when_called_ag
     assert "SIMULATED" in said
     for command in ("inspect FILE --task cv", "trace ", "score ", "leaderboard build "):
         assert f"specvi {command}" in said
+    probe = json.loads((made / "runs" / "rules" / "probes" / "probe.json").read_text())
+    masked = next(
+        m for m in probe["moves"] if (m["probe"], m["against"], m["task"]) == ("masked", "plain", "all")
+    )
+    assert masked["candidates"] == sum(c.truth == "YES" for c in split.candidates)
+    assert masked["yes_after"] < masked["yes_before"] / 4  # rules needs the lines it names
+    page = next((made / "site" / "data").glob("*/system/rules-*.js")).read_text()
+    assert '"sentences":["Of ' in page
     trace = (made / "trace.html").read_text()
     assert "data:image/png;base64," in trace
     assert "SIMULATED" in trace

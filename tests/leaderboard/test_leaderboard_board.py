@@ -65,6 +65,17 @@ def test_an_unfinished_run_says_so(board_of, make_run, toy):
     assert "60 candidates without a verdict" in table.unranked[0].reason
 
 
+def test_a_run_without_any_answer_is_told_of_in_one_line(make_run, make_split, tmp_path):
+    write_split(make_split("Six", tasks=("cv", "cs", "ss", "mg", "wd", "o")), tmp_path / "six")
+    folder = make_run("stopped", 12, 0, at=tmp_path / "six")
+    (folder / "predictions.jsonl").write_text("")
+    table = build_board(read_systems([folder])).tracks[0]
+    assert (
+        table.unranked[0].reason
+        == "incomplete: `error` in 6 of 6 tasks, up to 100.0%; 432 candidates without a verdict, the run is not finished"
+    )
+
+
 def test_an_undefined_macro_has_no_rank(board_of):
     board = board_of(("silent", 0, 0, {}), ("loud", 0, 5, {}), positives=0)
     (table,) = board.tracks

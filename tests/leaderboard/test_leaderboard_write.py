@@ -53,15 +53,17 @@ def test_the_same_board_makes_the_same_bytes(found, tmp_path):
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
-def test_data_of_an_earlier_site_go_and_nothing_else(found, tmp_path):
+def test_what_an_earlier_site_had_goes_and_what_somebody_else_laid_there_stays(found, make_run, tmp_path):
     write_site(found, tmp_path)
-    old, own = tmp_path / "data" / "gone" / "board.js", tmp_path / "data" / "notes.txt"
-    old.parent.mkdir()
-    old.write_text("old")
-    own.write_text("mine")
-    write_site(found, tmp_path)
-    assert not old.exists()
-    assert own.read_text() == "mine"
+    before = set(files_of(tmp_path))
+    own = [tmp_path / "data" / "notes.js", tmp_path / "CNAME"]
+    for path in own:
+        path.write_text("mine")
+    write_site(gather([make_run("reader", 9, 4)]), tmp_path)
+    gone = before - set(files_of(tmp_path))
+    lost = next(s.about.id for s in found.boards[0].systems if s.name == "broken, or not")
+    assert [name for name in gone if lost in name]
+    assert [path.read_text() for path in own] == ["mine", "mine"]
 
 
 def test_without_candidates_nothing_tells_a_truth_or_an_answer(found, tmp_path):

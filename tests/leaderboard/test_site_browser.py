@@ -3,12 +3,16 @@
 import csv
 import hashlib
 import io
+import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -24,6 +28,7 @@ from specvi_benchmark.vetting import answered
 from specvi_leaderboard import board
 from specvi_leaderboard.collection import Collection
 from specvi_leaderboard.gather import gather
+from specvi_leaderboard.published import Withdrawn
 from specvi_leaderboard.site.cost import first_page_B, made_up, made_up_entries
 from specvi_leaderboard.site.write import write_site
 
@@ -31,7 +36,10 @@ playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium (apt-get install chromium)")
 
-HOSTILE = """<script>alert(1)</script>"'&<img src=x onerror=alert(2)>{{ 7 * 7 }}</style></title>"""
+HOSTILE = (
+    """<script>alert(1)</script>"'&<img src=x onerror=alert(2)>{{ 7 * 7 }}</style></title></noscript>"""
+    f" مرحبا \u202eabc 🌟 {'W' * 300}"
+)
 PNG = b"\x89PNG stands for a picture"
 
 
@@ -96,7 +104,7 @@ def with_lines(split):
 
 
 @pytest.fixture(scope="module")
-def found(make_split, make_run_once, tmp_path_factory):
+def found(make_split, make_run_once, make_probe, tmp_path_factory):
     root = tmp_path_factory.mktemp("looked")
     write_split(with_lines(make_split(tasks=("cv", "o"))), root / "toy")
     split, reference = choose_split(str(root / "toy"), track="all")
@@ -107,6 +115,8 @@ def found(make_split, make_run_once, tmp_path_factory):
         make_run_once(HOSTILE, 8, 6, at=root / "toy", folder="hostile", config={HOSTILE: HOSTILE}),
         make_run_once("=broken", 12, 0, at=root / "toy", folder="broken", other=["error", "error"]),
     ]
+    vetter = json.loads((root / "looker" / "run.json").read_text())["vetter"]
+    make_probe(split, reference, vetter, root / "looker" / "probes")
     return gather([root / "looker", *runs])
 
 
@@ -138,8 +148,8 @@ def browser():
 class Reader:
     """A page, and everything it complained about or asked for."""
 
-    def __init__(self, browser, site, **context):
-        self.site = site
+    def __init__(self, browser, site, at=None, **context):
+        self.at = at or site.as_uri()
         self.context = browser.new_context(
             viewport={"width": 1280, "height": 900}, accept_downloads=True, **context
         )
@@ -154,12 +164,12 @@ class Reader:
         self.page.on("request", self._asked)
 
     def _asked(self, request):
-        if not request.url.startswith((self.site.as_uri(), "blob:")):
+        if not request.url.startswith((f"{self.at}/", "blob:")):
             self.faults.append(f"asked for {request.url}")
 
     def open(self, address):
         self.page.goto("about:blank")
-        self.page.goto(f"{self.site.as_uri()}/{address}")
+        self.page.goto(f"{self.at}/{address}")
         self.page.wait_for_selector("html[data-ready]", state="attached")
         return self.page
 
@@ -274,6 +284,7 @@ def test_the_address_holds_the_whole_view_and_gives_it_back(reader, browser, sit
     page.click("summary:has-text('Columns')")
     reader.settled(lambda: page.uncheck("[data-column=date]"))
     reader.settled(lambda: page.check("#spans"))
+    page.keyboard.press("Escape")  # else the box of columns lies over the table
     reader.settled(lambda: page.click("[data-sort=o]"))
     page.wait_for_function("() => location.hash.includes('sort')")
     address = page.evaluate("location.hash")
@@ -324,6 +335,12 @@ def test_an_inspection_is_replayed_step_by_step_with_its_claims(reader):
     assert page.inner_text("#step-said") == "Step 1 of 4"
     assert "answered YES" in page.inner_text("#choose")
     assert reader.texts("#claims .stand") == ["…", "…"]
+    assert (
+        page.locator("#claims .stand:is(.yes, .no)").count() == 0
+    )  # no colour gives away what is not said yet
+    short = page.inner_text("#short")
+    assert "✓ found in the flux: Hα emission" in short
+    assert "✗ not found: He II 4687 emission" in short
     page.click("#forth")
     assert "<b>not bold</b>" in page.inner_text("#said")
     page.click("#forth")
@@ -346,6 +363,9 @@ def test_an_inspection_is_replayed_step_by_step_with_its_claims(reader):
     assert "step=4" in page.evaluate("location.hash")
     page.reload()
     page.wait_for_selector("#step-said")
+    assert page.inner_text("#step-said") == "Step 4 of 4"
+    page.click("#back")
+    page.click("#end")
     assert page.inner_text("#step-said") == "Step 4 of 4"
     page.keyboard.press("Tab")
     assert reader.texts("#answers tbody tr")  # everybody's answer stands below
@@ -409,6 +429,7 @@ def test_the_whole_table_can_be_worked_by_keyboard(reader):
 
 PAGES = (
     "index.html",
+    "plain.html",
     "index.html#metric=purity",
     "system.html",
     "task.html",
@@ -450,11 +471,148 @@ def test_no_page_is_wider_than_the_screen(browser, site, width):
     reader.context.close()
 
 
-def test_a_page_that_can_not_be_shown_says_so(browser, site):
-    reader = Reader(browser, site)
-    reader.page.goto(f"{site.as_uri()}/system.html#id=nobody")
-    reader.page.wait_for_selector("#trouble:not([hidden])")
-    assert "no such system" in reader.page.inner_text("#trouble")
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("system.html#id=nobody", "no such system"),
+        ("system.html#id=__proto__", "no such system"),
+        ("candidate.html#group=main-cv&id=nobody", "no such candidate"),
+        ("candidate.html#group=main-nothing", "no such task"),
+        ("candidate.html#group=../../../evil", "no such task"),
+        ("candidate.html#group=main-cv/../../../../evil", "no such task"),
+    ],
+)
+def test_what_is_not_there_is_said_and_nothing_else_is_loaded(reader, site, address, said):
+    (site.parent / "evil.js").write_text("window.evil = true;")
+    page = reader.open(address)
+    assert said in page.inner_text("#trouble")
+    assert page.evaluate("window.evil") is None
+    assert page.locator("main > section:visible").count() == 0  # nothing of an earlier view stands below
+
+
+@pytest.mark.parametrize("page_name", ["index", "system", "task", "candidate", "compare", "dataset"])
+def test_a_garbled_address_shows_something(reader, page_name):
+    for garbage in (
+        "metric=constructor&sort=-toString&track=__proto__&columns=valueOf&kind=a,,&status=x&spans=%00",
+        "metric=deferral&deferred=NaN&prevalence=-Infinity&q=%E0%A4%A&sort=-",
+        "metric=purity&prevalence=1e999&board=../x&task=constructor&id=&a=%00&b=../y&step=-3&system=__proto__",
+        "&&==&#&?%%%",
+    ):
+        page = reader.open(f"{page_name}.html#{garbage}")
+        assert page.inner_text("h1")
+        assert not page.is_visible("#trouble")
+        assert "undefined" not in page.inner_text("body")
+        assert "NaN" not in page.inner_text("body")
+
+
+def test_a_step_that_is_no_number_is_the_first(reader):
+    page = reader.open("index.html")
+    page.click("text=Replay the inspection")
+    page.wait_for_selector("#step-said")
+    for step, said in (("NaN", 1), ("-4", 1), ("1e3", 1), ("999", 4)):
+        page.evaluate(
+            "(step) => { location.hash = location.hash.replace(/&step=[^&]*/, '') + `&step=${step}` }", step
+        )
+        page.wait_for_function(
+            "(text) => document.getElementById('step-said').textContent === text", arg=f"Step {said} of 4"
+        )
+
+
+def test_back_and_forward_go_through_what_was_looked_at(reader):
+    page = reader.open("index.html#metric=accuracy")
+    reader.row("near").locator("a").click()
+    page.wait_for_function("() => document.querySelector('h1')?.textContent === 'near'")
+    page.go_back()
+    page.wait_for_function("() => document.getElementById('metric')?.value === 'accuracy'")
+    page.go_forward()
+    page.wait_for_function("() => document.querySelector('h1')?.textContent === 'near'")
+    reader.open("candidate.html")
+    for act, place in ((lambda: page.click("[rel=next]"), 2), (page.go_back, 1), (page.go_forward, 2)):
+        act()
+        page.wait_for_function(
+            "(text) => document.getElementById('head').textContent.includes(text)",
+            arg=f"candidate {place} of",
+        )
+
+
+def test_ranks_are_said_to_be_by_macro_f1_whatever_is_shown(reader):
+    page = reader.open("index.html")
+    assert page.inner_text("[data-sort=rank]") == "Rank"
+    reader.settled(lambda: page.select_option("#metric", "brier"))
+    assert page.inner_text("[data-sort=rank]") == "Rank by macro-F1"
+    assert "Ranks are always by macro-F1" in page.inner_text("#about-metric")
+
+
+def test_the_columns_box_closes_by_escape_and_by_a_click_elsewhere(reader):
+    page = reader.open("index.html")
+    for close in (lambda: page.keyboard.press("Escape"), lambda: page.click("#headline")):
+        page.click("summary:has-text('Columns')")
+        assert page.is_visible("[data-column=date]")
+        close()
+        assert not page.is_visible("[data-column=date]")
+
+
+def test_a_probe_stands_on_the_page_of_its_system_and_on_no_other(reader, found):
+    ids = {system.name: system.about.id for system in found.boards[0].systems}
+    name = next(name for name in ids if "looker" in name)
+    page = reader.open(f"system.html#id={ids[name]}")
+    rows = reader.texts("#probes tbody tr")
+    # 12 members of each of two tasks are called YES before, the first of each after.
+    masked = next(row for row in rows if row.startswith("continuum and noise in place of the features"))
+    assert " 24 2 −92 " in masked
+    assert " 24 24 0 " in next(row for row in rows if row.startswith("continuum and noise over as much"))
+    assert "2 stay YES without the features that decide the task" in page.inner_text("#probes")
+    page.click("#probes summary:has-text('task by task')")
+    assert "12 → 1 12 → 1" in " ".join(reader.texts("#probes tbody tr"))
+    reader.open(f"system.html#id={ids['near']}")
+    assert not page.is_visible("#probes")
+
+
+def test_tables_can_be_read_without_scripts(browser, site, found):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site.as_uri()}/index.html")
+    f1 = found.boards[0].macro("main", "near").ranked.f1
+    row = " ".join(page.locator("tr:has(bdi:text-is('near'))").inner_text().split())
+    assert f"{f1.value:.3f} {f1.low:.3f}–{f1.high:.3f}" in row
+    assert not page.is_visible("#controls")
+    page.click("noscript a[href='plain.html']")
+    assert page.locator("table").count() == len(found.boards[0].tracks)
+    assert page.locator("tr:has(bdi:text-is('near'))").count() == len(found.boards[0].tracks)
+    assert "alert(1)" in page.inner_text("main")
+    assert page.locator("img, main script").count() == 0
+    for other in ("system", "task", "candidate", "compare", "dataset", "published"):
+        page.goto(f"{site.as_uri()}/{other}.html")
+        assert page.is_visible("noscript a[href='plain.html']")
+    context.close()
+
+
+def test_any_server_will_do_under_any_path(browser, site):
+    class Handler(SimpleHTTPRequestHandler):
+        missing: ClassVar[list[str]] = []
+
+        def log_message(self, *_):
+            pass
+
+        def send_error(self, code, *more):
+            self.missing.append(self.path)
+            super().send_error(code, *more)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(site.parent))) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            at = f"http://127.0.0.1:{server.server_address[1]}/{site.name}"
+            reader = Reader(browser, site, at=at)
+            page = reader.open("index.html")
+            page.click("text=Replay the inspection")
+            page.wait_for_selector("#step-said")
+            page.click("nav >> text=Tasks")
+            page.wait_for_selector("#systems tbody tr")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert (reader.faults, Handler.missing) == ([], [])
     reader.context.close()
 
 
@@ -491,5 +649,24 @@ def test_several_boards_share_a_site_and_the_address_chooses(browser, tmp_path):
     page.wait_for_selector("#tasks table")
     assert "board=other-sky-11111111" in page.evaluate("location.hash")
     assert page.input_value("#board") == "other-sky-11111111"
+    for name, there in (("Tasks", "#systems table"), ("Method", "h1"), ("Leaderboard", "#rows tr")):
+        page.click(f"nav >> text={name}")
+        page.wait_for_selector(there)
+        assert "board=other-sky-11111111" in page.evaluate("location.hash")
+    assert "other-sky" in page.inner_text("#caption")
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_a_board_without_systems_says_who_was_withdrawn(browser, tmp_path):
+    gone = Withdrawn(id="copied", name="Copied", date="2026-03-05", reason="trained on <b>test</b> objects")
+    write_site(Collection("Empty", (), (), (gone,), (), {}), tmp_path)
+    reader = Reader(browser, tmp_path)
+    for name in PAGES:
+        page = reader.open(name)
+        assert page.inner_text("main")
+    page = reader.open("index.html")
+    assert "this leaderboard has no system yet" in page.inner_text("#trouble")
+    assert reader.texts("#gone li") == ["Copied (copied), since 2026-03-05: trained on <b>test</b> objects"]
     assert reader.faults == []
     reader.context.close()

@@ -162,8 +162,8 @@ def test_the_traces_shown_hold_members_and_mistakes(found):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_fetch_nothing_and_lead_somewhere(name):
-    pages = dict(render_pages("A & B <i>", simulated=True))
+def test_pages_fetch_nothing_and_lead_somewhere(board, name):
+    pages = dict(render_pages("A & B <i>", [board]))
     text = pages[f"{name}.html"]
     assert "A &amp; B &lt;i&gt;" in text
     assert ("<title>SIMULATED" in text) == (name in OF_SPECTRA)

@@ -19,7 +19,7 @@ Mini = Literal["mini-small", "mini"]
 RULES, SCRIPTED = "rules", "scripted"
 VETTERS = ("always-yes", "always-no", "metadata-only", "inverted-weak", RULES, SCRIPTED)
 MARK = ".specvi-demo"
-"""Lies in a run folder that the demo made: only such a run is ever replaced."""
+"""Lies in a folder of a run or a probe that the demo made: only such a one is ever replaced."""
 
 app = typer.Typer()
 
@@ -33,7 +33,8 @@ def demo(
 ) -> None:
     """Run the built-in systems over SpecVI-Mini, score them, and write a site to OUT/site.
 
-    They are four trivial ones, rules and scripted; OUT/trace.html shows what scripted looked at once.
+    They are four trivial ones, rules and scripted; OUT/trace.html shows what scripted looked at once. Members are shown
+    to rules a second time, with the deciding features hidden: what do its answers rest on?
 
     No network and no data needed: SpecVI-Mini is simulated, and built on first use.
     """
@@ -52,6 +53,7 @@ def demo(
     chosen, reference = choose_split(split, "test", track="all")
     runs = out / "runs"
     _run_all(chosen, reference, runs, console)
+    _probe(chosen, reference, runs / RULES)
     found = gather([runs / name for name in VETTERS])
     page = write_site(found, out / "site")
     print_board(found.boards[0], console)
@@ -123,6 +125,40 @@ def _mark(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not any(folder.iterdir()):
         (folder / MARK).touch()
+
+
+def _probe(split: "Split", reference: "SplitReference", run_folder: Path) -> None:
+    """Lay into a run's folder how its YES to members move when the features that decide are hidden.
+
+    A probe that lies there and is not the demo's own stays.
+    """
+    from dataclasses import replace
+
+    from specvi_benchmark.errors import UserError
+    from specvi_benchmark.files import write_json
+    from specvi_benchmark.probes import choose_probes
+    from specvi_benchmark.probes.probe import PLAIN
+    from specvi_benchmark.probes.report import REPORT_FILE, make_report
+    from specvi_benchmark.probes.series import System, answers_of, ask_steps, plan
+    from specvi_leaderboard.probed import PROBES_FOLDER
+
+    folder = run_folder / PROBES_FOLDER
+    _mark(folder)
+    if not (folder / MARK).exists():
+        return
+    system = System(run_folder.name, {})
+    members = replace(split, candidates=tuple(c for c in split.candidates if c.truth == "YES"))
+    steps, left_out = plan(choose_probes(["masked"]), members, seed=0)
+    try:
+        ask_steps(system, steps, reference, folder, seed=0)
+    except UserError:  # of another version, as in _run_all
+        shutil.rmtree(folder)
+        _mark(folder)
+        ask_steps(system, steps, reference, folder, seed=0)
+    answers = {step.probe.name: answers_of(folder / step.probe.name) for step in steps}
+    answers[PLAIN] = answers_of(run_folder)
+    report = make_report(system.spec, {}, reference, members, steps, left_out, answers, seed=0)
+    write_json(folder / REPORT_FILE, report.model_dump(mode="json"))
 
 
 def _show_one(split: "Split", run_folder: Path, picture: Path) -> None:

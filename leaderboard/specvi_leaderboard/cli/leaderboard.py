@@ -24,6 +24,12 @@ def build(
     split: Annotated[
         str | None, typer.Option(help="Where the runs' split lies now, if it has moved.")
     ] = None,
+    probes: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--probes", help="Probe of a run: folder or probe.json. May be repeated; RUN/probes is found."
+        ),
+    ] = None,
     date: Annotated[str | None, typer.Option(help="Date to print on the page, YYYY-MM-DD.")] = None,
     candidates: Annotated[
         bool,
@@ -43,7 +49,7 @@ def build(
     from specvi_leaderboard.terminal import print_board
 
     check_date(date)
-    found = gather(sources, split, date)
+    found = gather(sources, split, date, probes or ())
     page = write_site(found, out, with_candidates=candidates)
     if json_:
         one = len(found.boards) == 1

@@ -206,6 +206,17 @@ def inspection_data(candidate: Candidate, trace: TraceRecord) -> dict[str, Any]:
     }
 
 
+def decisive_found(inspection: Mapping[str, Any]) -> list[str]:
+    """Return the claimed features, as ``Hα emission``, that decide the task and are in the flux, each once."""
+    return list(
+        dict.fromkeys(
+            claim["claim"].partition(",")[0]
+            for claim in inspection["claims"]
+            if claim["decisive"] and claim["verdict"] == "holds" and claim["outcome"] == "found"
+        )
+    )
+
+
 def _claim_data(held: Held, said: Sequence[list[Claim]], redshift: float, shift: float) -> dict[str, Any]:
     claim = held.claim
     return {

@@ -26,7 +26,7 @@ TASKS = (
     *(Group("cross-task", task) for task in ("o", "b", "a")),
     Group("extreme", "qso"),
 )
-FIRST_PAGE = ("base.js", "charts.js", "ranks.js", "index.js", "style.css")
+FIRST_PAGE = ("base.js", "charts.js", "ranks.js", "index.js", "style.css", "icon.svg")
 """Of the static files, those that the first page loads."""
 
 

@@ -1,13 +1,16 @@
 """The site's pages from their templates, and how numbers are written in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from specvi_benchmark.scoring.measure import Measure
 from specvi_benchmark.splits.families import SELECTOR_FAMILY
-from specvi_leaderboard.board import Standing
+from specvi_leaderboard.board import Board, Standing, TrackTable
+from specvi_leaderboard.entry import System
+from specvi_leaderboard.published import Withdrawn
 
 PAGES = {
     "index": "Leaderboard",
@@ -16,20 +19,27 @@ PAGES = {
     "candidate": "Candidate",
     "compare": "Compare",
     "dataset": "Dataset",
+    "plain": "Every table",
     "published": "Published figures",
     "submit": "Submit",
     "method": "Method",
 }
 """Pages and their headings; each has a template of its name."""
 
-OF_SPECTRA = ("index", "system", "task", "candidate", "compare", "dataset")
+OF_SPECTRA = ("index", "system", "task", "candidate", "compare", "dataset", "plain")
 """Pages that show scores or spectra of the boards, and say so where these are simulated."""
+
+SCRIPTED = ("index", "system", "task", "candidate", "compare", "dataset", "published")
+"""Pages that scripts fill."""
 
 NAVIGATION = ("index", "task", "compare", "dataset", "method", "submit")
 
 
-def render_pages(title: str, *, simulated: bool) -> Iterator[tuple[str, str]]:
-    """Yield name and text of every page. Nothing from runs stands in them: that comes as data, and is set as text."""
+def render_pages(
+    title: str, boards: Sequence[Board] = (), withdrawn: Sequence[Withdrawn] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every page. What scripts show comes as data; the plain tables are written into the pages."""
+    simulated = bool(boards) and all(board.simulated for board in boards)
     environment = Environment(
         autoescape=True,
         loader=PackageLoader("specvi_leaderboard.site", "templates"),
@@ -37,6 +47,7 @@ def render_pages(title: str, *, simulated: bool) -> Iterator[tuple[str, str]]:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
+    environment.globals |= {"rows_of": _rows, "number": number, "span": span, "scripted": SCRIPTED}
     for page, heading in PAGES.items():
         text = environment.get_template(f"{page}.html.jinja").render(
             page=page,
@@ -44,15 +55,35 @@ def render_pages(title: str, *, simulated: bool) -> Iterator[tuple[str, str]]:
             title=title,
             navigation={k: PAGES[k] for k in NAVIGATION},
             simulated=simulated and page in OF_SPECTRA,
+            boards=boards,
+            withdrawn=withdrawn,
         )
         yield f"{page}.html", text.strip() + "\n"
 
 
+class _Row(NamedTuple):
+    """A system in a plain table: macro-F1 first, then F1 by task."""
+
+    system: System
+    rank: str
+    why: str | None
+    measures: tuple[Measure, ...]
+
+
+def _rows(board: Board, table: TrackTable) -> Iterator[_Row]:
+    ranks = {row.system: rank_text(row) for row in table.ranked}
+    reasons = {row.system: row.reason for row in table.unranked}
+    for name in table.order:
+        by_task = (board.task(table.track, key, name).ranked.f1 for key in table.tasks)
+        measures = (board.macro(table.track, name).ranked.f1, *by_task)
+        yield _Row(board.system(name), ranks.get(name, "–"), reasons.get(name), measures)
+
+
 def static_files() -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the style and the scripts."""
+    """Yield name and content of the styles, the scripts and the icon."""
     folder = files("specvi_leaderboard.site") / "static"
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
-        if path.name.endswith((".js", ".css")):
+        if path.name.endswith((".js", ".css", ".svg")):
             yield f"static/{path.name}", path.read_bytes()
 
 

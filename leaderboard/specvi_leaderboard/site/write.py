@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import write_bytes, write_json, write_text
+from specvi_benchmark.files import write_json
 from specvi_benchmark.runs.record import RUN_FILE
 from specvi_benchmark.scoring import CALLS
 from specvi_benchmark.scoring.ledger import YES
@@ -19,7 +19,10 @@ from specvi_leaderboard.entry import Entry
 from specvi_leaderboard.published import board_id, publish, write_published
 from specvi_leaderboard.reported import reported
 from specvi_leaderboard.site import candidates, payload
+from specvi_leaderboard.site.candidates import decisive_found
+from specvi_leaderboard.site.folder import renewed
 from specvi_leaderboard.site.page import render_pages, static_files
+from specvi_leaderboard.site.probe import probe_data
 from specvi_leaderboard.tables.csv_text import harmless
 
 PAGE_FILE = "index.html"
@@ -38,50 +41,45 @@ COLUMNS = (
 
 
 def write_site(found: Collection, folder: Path, *, with_candidates: bool = True) -> Path:
-    """Write the site and return the path of its first page. Each file is replaced in one step, or left if unchanged.
+    """Write the site and return the path of its first page.
+
+    It is built aside, then put in place: whatever fails before that leaves an earlier site as it is.
 
     Parameters
     ----------
     found
         The boards with their systems, and where splits and runs lie.
     folder
-        Where to. Data of an earlier site there that this one has not are removed.
+        Where to. What an earlier build wrote there and this one has not is removed, nothing else.
     with_candidates
         Whether truths, answers and spectra of single candidates go into it.
 
     Raises
     ------
     UserError
-        The folder holds a run, whose own ``results.json`` would be lost.
+        The folder holds a run, or files that would be lost and that no build wrote; or another process builds there.
     """
     if (folder / RUN_FILE).exists():
         raise UserError(
             "a run folder can't hold a leaderboard", where=folder, got=RUN_FILE, fix="name another with --out"
         )
-    simulated = bool(found.boards) and all(board.simulated for board in found.boards)
-    pages = dict(render_pages(found.title, simulated=simulated))
-    data = set()
-    for name, value in _data(found, with_candidates=with_candidates):
-        data.add(folder / DATA_FOLDER / f"{name}.js")
-        _renew(folder / DATA_FOLDER / f"{name}.js", payload.script(name, value).encode())
-    for name, content in static_files():
-        _renew(folder / name, content)
-    write_published(publish(found.boards, found.title, found.withdrawn), found.boards, folder)
-    if len(found.boards) == 1:
-        write_json(folder / RESULTS_FILE, found.boards[0].model_dump(mode="json"))
-    write_text(folder / TABLE_FILE, "".join(_tables(found.boards)))
-    for name, text in pages.items():
-        if name != PAGE_FILE:
-            write_text(folder / name, text)
-    write_text(folder / PAGE_FILE, pages[PAGE_FILE])
-    for old in set((folder / DATA_FOLDER).rglob("*.js")) - data:
-        old.unlink()
+    with renewed(folder, PAGE_FILE) as place:
+        for name, text in render_pages(found.title, found.boards, found.withdrawn):
+            _write(place / name, text.encode())
+        for name, content in static_files():
+            _write(place / name, content)
+        for name, value in _data(found, with_candidates=with_candidates):
+            _write(place / DATA_FOLDER / f"{name}.js", payload.script(name, value).encode())
+        write_published(publish(found.boards, found.title, found.withdrawn), found.boards, place)
+        if len(found.boards) == 1:
+            write_json(place / RESULTS_FILE, found.boards[0].model_dump(mode="json"))
+        _write(place / TABLE_FILE, "".join(_tables(found.boards)).encode())
     return folder / PAGE_FILE
 
 
-def _renew(path: Path, content: bytes) -> None:
-    if not path.is_file() or path.read_bytes() != content:
-        write_bytes(path, content)
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
 
 
 def _data(found: Collection, *, with_candidates: bool) -> Iterator[tuple[str, Any]]:
@@ -118,14 +116,22 @@ def _data(found: Collection, *, with_candidates: bool) -> Iterator[tuple[str, An
         yield f"{name}/deferral", payload.deferral_data(board)
         for system in board.systems:
             one = system.about.id
-            yield f"{name}/system/{one}", payload.system_data(system) | {"traces": shown.traces.get(one, ())}
+            report = found.probes[place].get(one) if found.probes else None
+            yield (
+                f"{name}/system/{one}",
+                payload.system_data(system)
+                | {
+                    "traces": shown.traces.get(one, ()),
+                    "probes": probe_data(report) if report else None,
+                },
+            )
 
 
 class _Shown(NamedTuple):
     """System → ids of candidates whose inspections are in the site; and the one to look at first."""
 
     traces: Mapping[str, tuple[str, ...]]
-    example: dict[str, str] | None
+    example: dict[str, Any] | None
 
 
 def _candidate_data(
@@ -151,24 +157,29 @@ def _example(
     traced: Mapping[str, Mapping[int, dict[str, Any]]],
     split: Split,
     board: Board,
-) -> dict[str, str] | None:
+) -> dict[str, Any] | None:
     """Return the inspection to look at first: of the highest system with zooms, a member it found by decisive claims."""
     by_name = {entry.system.name: entry for entry in entries}
     for name in board.tracks[0].order:
         entry = by_name[name]
+        shown = traced.get(entry.system.about.id, {})
         found = [
-            (-sum(claim["decisive"] and claim["outcome"] == "found" for claim in shown["claims"]), row)
-            for row, shown in traced.get(entry.system.about.id, {}).items()
+            (-len(decisive_found(shown[row])), row)
+            for row in shown
             if split.candidates[row].truth == "YES"
             and entry.rows.call[row] == YES
-            and sum(len(turn["views"]) for turn in shown["turns"]) > 1
+            and sum(len(turn["views"]) for turn in shown[row]["turns"]) > 1
+            and decisive_found(shown[row])
         ]
         if found:
-            candidate = split.candidates[min(found)[1]]
+            row = min(found)[1]
+            candidate = split.candidates[row]
             return {
                 "system": entry.system.about.id,
                 "group": f"{candidate.track}-{candidate.task.key}",
                 "id": candidate.id,
+                "question": candidate.task.question,
+                "found": decisive_found(shown[row]),
             }
     return None
 

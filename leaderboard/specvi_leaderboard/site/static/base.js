@@ -10,9 +10,11 @@ const SpecVI = (() => {
     known.set(name, value);
   }
 
-  /* Data come as scripts, since a page opened from disk may not fetch. */
+  /* Data come as scripts, since a page opened from disk may not fetch. A name may hold words of the address, so
+     what could lead out of the folder is no name. */
   function load(name) {
     if (known.has(name)) return Promise.resolve(known.get(name));
+    if (!/^[a-z0-9-]+(\/[a-z0-9-]+)*$/.test(name)) return Promise.reject(sorry("the address names something that this site does not have"));
     if (!waiting.has(name)) {
       waiting.set(name, new Promise((done, fail) => {
         const tag = document.createElement("script");
@@ -53,10 +55,10 @@ const SpecVI = (() => {
     const kept = Object.entries(values).filter(([, v]) => v !== null && v !== undefined && v !== "");
     return page + (kept.length ? "#" + new URLSearchParams(kept) : "");
   }
-  function keep(values, { remember = false } = {}) {
+  function keep(values) {
     const target = address("", values) || "#";
     if (target === location.hash || (target === "#" && !location.hash)) return;
-    history[remember ? "pushState" : "replaceState"](null, "", target);
+    history.replaceState(null, "", target);
   }
 
   /* ---- numbers ---- */
@@ -70,6 +72,7 @@ const SpecVI = (() => {
     if (value < 0.0001) return "<0.0001";
     return value >= 10 ? whole(Math.round(value)) : String(Number(value.toPrecision(2)));
   }
+  const signed = (value) => `${value < 0 ? "−" : "+"}${share(Math.abs(value))}`;
   const span = (low, high) => low === null || low === undefined ? "" : `${share(low)}–${share(high)}`;
   const rank = (ends) => !ends ? "–" : ends[0] === ends[1] ? String(ends[0]) : `${ends[0]}–${ends[1]}`;
   const list = (words) => words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
@@ -85,13 +88,21 @@ const SpecVI = (() => {
   const boardParam = (id) => site().boards.length > 1 ? id : null;
   const site = () => known.get("site");
 
+  /* Every link of the frame leads to the same board. */
+  function carry(id) {
+    for (const link of document.querySelectorAll(".top a")) {
+      link.setAttribute("href", address(link.getAttribute("href").split("#")[0], { board: boardParam(id) }));
+    }
+  }
+
   /* The board that the address names, else the first; loads it and says what its spectra are. */
   async function board() {
     const boards = site().boards;
-    if (!boards.length) throw new Error("This leaderboard has no system yet.");
+    if (!boards.length) throw sorry("this leaderboard has no system yet");
     const chosen = boards.find((one) => one.id === state().board) || boards[0];
     const data = await load(`${chosen.id}/board`);
     byId("simulated").hidden = !data.simulated;
+    carry(chosen.id);
     if (boards.length > 1) {
       put_in("boards", el("label", { for: "board" }, "Candidates"), el("select", {
         id: "board", onchange: (event) => { location.hash = address("", { board: event.target.value }); },
@@ -116,14 +127,30 @@ const SpecVI = (() => {
 
   /* A page is a function that builds it; what goes wrong is said in the page. One without is ready as it stands. */
   let built = false;
-  document.addEventListener("DOMContentLoaded", () => { if (!built) document.documentElement.dataset.ready = "yes"; });
+  document.addEventListener("DOMContentLoaded", () => {
+    if (built) return;
+    const named = site().boards.find((one) => one.id === state().board);
+    if (named) carry(named.id);
+    document.documentElement.dataset.ready = "yes";
+  });
+  const sorry = (text) => Object.assign(new Error(text), { expected: true });
   function page(build) {
     built = true;
     const run = async () => {
-      try { await build(); document.documentElement.dataset.ready = "yes"; }
-      catch (error) { put_in("trouble", el("p", null, `This can't be shown: ${error.message}`)); byId("trouble").hidden = false; throw error; }
+      const page_state = document.documentElement.dataset;
+      delete page_state.trouble;
+      byId("trouble").hidden = true;
+      try { await build(); }
+      catch (error) {
+        put_in("trouble", el("p", null, `This can't be shown: ${error.message}.`));
+        byId("trouble").hidden = false;
+        page_state.trouble = "yes";
+        if (!error.expected) throw error;
+      } finally { page_state.ready = "yes"; }
     };
-    const ready = () => { run(); window.addEventListener("hashchange", () => { byId("trouble").hidden = true; run(); }); };
+    let last = Promise.resolve();  // one after the other: what was asked for last is what stands there in the end
+    const next = () => { last = last.then(run, run); };
+    const ready = () => { next(); window.addEventListener("hashchange", next); };
     if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", ready);
     else ready();
   }
@@ -133,6 +160,6 @@ const SpecVI = (() => {
     if (skip) { event.preventDefault(); byId("main").focus(); }
   });
 
-  return { put, load, el, svg, fill, byId, into: put_in, state, address, keep, share, percent, whole, amount, span, rank,
-    list, plural, TRACKS, site, board, boardParam, system_link, candidate_address, table, page };
+  return { put, load, el, svg, fill, byId, into: put_in, state, address, keep, share, percent, whole, amount, span, signed, rank,
+    sorry, list, plural, TRACKS, site, board, boardParam, system_link, candidate_address, table, page };
 })();

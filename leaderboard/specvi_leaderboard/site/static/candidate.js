@@ -83,13 +83,14 @@
     const said = state();
     const chosen = names.includes(said.system) ? said.system : names.sort((a, b) => zooms(b) - zooms(a))[0];
     const trace = one.traces[chosen], steps = steps_of(trace);
-    let at = Math.min(Math.max(0, Number(said.step || 1) - 1), steps.length - 1), playing = 0;
+    let at = Math.min(Math.max(0, (parseInt(said.step, 10) || 1) - 1), steps.length - 1), playing = 0;
     const name_of = (id) => systems.find((system) => system.id === id)?.name || id;
     const calls = SpecVI.site().calls, call = calls[Number(group.calls[chosen][group.id.indexOf(one.id)])];
     into("choose", names.length < 2 ? el("bdi", null, name_of(chosen)) : el("select", {
       id: "by", "aria-label": "Whose inspection", onchange: (event) => { keep({ ...state(), system: event.target.value, step: null }); replay(systems); },
     }, names.map((id) => el("option", { value: id, selected: id === chosen }, name_of(id)))),
     el("span", null, "answered ", el("b", null, call), " ", call === one.truth ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong")));
+    into("short", short(trace.claims));
 
     const stop = () => { clearInterval(playing); playing = 0; };
     const button = (id, name, act, go) => el("button", { type: "button", class: `plain${go ? " go" : ""}`, id, onclick: act }, name);
@@ -99,7 +100,7 @@
         if (at === steps.length - 1) at = -1;
         playing = setInterval(() => { if (!document.contains(byId("play")) || at >= steps.length - 1) stop(); else show(at + 1); if (at >= steps.length - 1) { stop(); show(at); } }, 2200);
         show(at + 1);
-      }), el("span", { class: "step-said", id: "step-said" }));
+      }), button("end", "To its answer", () => { stop(); show(steps.length - 1); }), el("span", { class: "step-said", id: "step-said" }));
     byId("steps").onkeydown = (event) => {
       const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: steps.length - 1 }[event.key];
       if (to !== undefined) { event.preventDefault(); stop(); show(to); }
@@ -113,7 +114,7 @@
       const seen = steps.slice(0, at + 1).map((one) => one.view).filter(Boolean).at(-1) || null;
       keep({ ...state(), system: chosen, step: at + 1 });
       byId("back").disabled = at === 0;
-      byId("forth").disabled = at === steps.length - 1;
+      byId("forth").disabled = byId("end").disabled = at === steps.length - 1;
       byId("play").textContent = playing ? "Pause" : "Play";
       into("step-said", `Step ${at + 1} of ${steps.length}`);
       into("said", words(step));
@@ -126,6 +127,15 @@
       claims(trace, step.number);
     }
     show(at);
+  }
+  /* In one sentence: what it said that decides the task, and what became of that in the flux. */
+  function short(claims) {
+    const said = (rows) => SpecVI.list([...new Set(rows.map((claim) => claim.claim.split(",")[0]))]);
+    const decisive = claims.filter((claim) => claim.decisive && claim.polarity === "present");
+    if (!decisive.length) return claims.length ? "It claims nothing that decides the question." : "It claims nothing that can be tested.";
+    const found = decisive.filter((claim) => claim.verdict === "holds"), other = decisive.filter((claim) => claim.verdict === "unsupported" || claim.verdict === "contradicted");
+    return ["Of what decides the question it claims ", found.length ? [el("span", { class: "yes" }, "✓ found in the flux: "), said(found)] : null, found.length && other.length ? "; " : null,
+      other.length ? [el("span", { class: "no" }, "✗ not found: "), said(other)] : null, !found.length && !other.length ? [said(decisive), ", which could not be tested"] : null, "."];
   }
   const zooms = (id) => one.traces[id].turns.reduce((sum, turn) => sum + turn.views.length, 0);
   const margin = ([low, high]) => [low - 0.12 * (high - low), high + 0.12 * (high - low)];
@@ -146,7 +156,7 @@
       const [stand, kind] = STAND[claim.verdict](claim);
       const later = claim.turn > upto;
       return el("li", { class: later ? "later" : null },
-        el("span", { class: `stand ${kind}` }, later ? "…" : stand),
+        el("span", { class: `stand ${later ? "soft" : kind}` }, later ? "…" : stand),
         el("span", null, el("span", { dir: "auto" }, claim.claim), claim.decisive ? el("span", { class: "tag" }, "decisive") : null, el("small", null, later ? "not said yet" : `in the flux: ${claim.flux}`)));
     }) : el("li", null, el("span"), el("span", null, "It claimed nothing that can be tested.")));
   }
@@ -160,7 +170,7 @@
     into("answers", el("p", { class: "soft" }, `${good} of ${all} systems that look at the spectrum are right.`),
       SpecVI.table("Answers", ["System", "Kind", "Answer", "", "Inspection"], said.map(({ system, call }) => [SpecVI.system_link(board.id, system), system.trivial ? "trivial" : system.kind || "–",
         el("span", { class: "verdict" }, call), call === right ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong"),
-        one.traces[system.id] ? el("a", { href: SpecVI.candidate_address(board.id, state().group, one.id, system.id) }, "replay") : "–"]), { hidden: true, className: "snug" }));
+        Object.hasOwn(one.traces, system.id) ? el("a", { href: SpecVI.candidate_address(board.id, state().group, one.id, system.id) }, "replay") : "–"]), { hidden: true, className: "snug" }));
   }
 
   SpecVI.page(async () => {
@@ -168,10 +178,11 @@
     const said = state();
     const track = board.tracks[0];
     const name = said.group || `${track.track}-${track.tasks[0]}`;
+    if (!board.tracks.some((one) => one.tasks.some((key) => name === `${one.track}-${key}`))) throw SpecVI.sorry("there is no such task on this board");
     group = await load(`${board.id}/group/${name}`);
     const place = said.id ? group.id.indexOf(said.id) : group.drawn.indexOf("1");
-    if (place < 0) throw new Error("no such candidate in this group");
-    if (group.drawn[place] !== "1") throw new Error("this candidate's spectrum is not part of the site");
+    if (place < 0) throw SpecVI.sorry("there is no such candidate in this task");
+    if (group.drawn[place] !== "1") throw SpecVI.sorry("the spectrum of this candidate is not part of the site");
     if (!said.group || !said.id) keep({ ...said, group: name, id: group.id[place] });
     [lists, one] = await Promise.all([load("tasks"), load(`${board.id}/candidate/${name}-${place}`)]);
     task = lists.tasks[group.task];

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { el, into, byId, state, keep, load, share, span, whole, TRACKS } = SpecVI;
+  const { el, into, byId, state, load, share, signed, span, whole, TRACKS } = SpecVI;
 
   /* Exact two-sided McNemar test: only `b` and only `c` right, as tosses of a fair coin. */
   function mcnemar(b, c) {
@@ -23,7 +23,7 @@
     const board = await SpecVI.board(), said = state(), units = SpecVI.site().units;
     const track = board.tracks.find((one) => one.track === said.track) || board.tracks[0];
     const a = pick(board, track, said.a, said.b), b = pick(board, track, said.b === a ? null : said.b, a);
-    if (!b) throw new Error("there is only one system");
+    if (!b) throw SpecVI.sorry("there is only one system to compare");
     const system = (id) => board.systems.find((one) => one.id === id);
     const line = (id) => track.lines.find((one) => board.systems[one.s].id === id);
     const to = (change) => { location.hash = SpecVI.address("", { board: SpecVI.boardParam(board.id), track: track.track, a, b, ...change }); };
@@ -41,7 +41,7 @@
       const place = SpecVI.ranks.place(i, j, ranked.length), error = errors[track.track][place] / SpecVI.site().errorUnits;
       const difference = (first.f1[0] - second.f1[0]) / units, p = error ? SpecVI.ranks.two_sided(difference / error) : 1;
       const tied = SpecVI.ranks.bits(track.ties)(place);
-      into("said", `Macro-F1 ${share(first.f1[0] / units)} and ${share(second.f1[0] / units)} on the ${track.track} track: a difference of ${difference < 0 ? "−" : "+"}${share(Math.abs(difference))}, 95 % interval ${share(difference - 1.96 * error)} to ${share(difference + 1.96 * error)} for this pair alone (paired, ${p_text(p)}). `,
+      into("said", `Macro-F1 ${share(first.f1[0] / units)} and ${share(second.f1[0] / units)} on the ${track.track} track: a difference of ${signed(difference)}, 95 % interval ${signed(difference - 1.96 * error)} to ${signed(difference + 1.96 * error)} for this pair alone (paired, ${p_text(p)}). `,
         el("b", null, tied ? "In the ranking over all systems they are tied." : "In the ranking over all systems they are told apart."));
     } else into("said", "One of them is not ranked on this track, so their macro-F1 is not compared.");
     await tasks(board, track, a, b, name, first, second, units);

@@ -18,7 +18,7 @@
     status: "verified: run, or run again, by the maintainers. re-scored: from submitted answers",
   };
   const DEFAULT_COLUMNS = ["kind", "status", "date", "evidence", "cost"];
-  let data, now, units, errors = null, purities = null, refocus = null, later = 0;
+  let data, now, units, errors = null, purities = null, refocus = null, later = 0, shown_ranks = new Map();
 
   /* ---- what the address says ---- */
 
@@ -28,7 +28,7 @@
     const only = (text, allowed) => (text || "").split(",").filter((word) => allowed.includes(word));
     return {
       track,
-      metric: said.metric in METRICS ? said.metric : "f1",
+      metric: Object.hasOwn(METRICS, said.metric ?? "") ? said.metric : "f1",
       prevalence: clamp(Number(said.prevalence) || 0.01, 1e-4, 0.5),
       deferred: data.deferred.includes(Number(said.deferred)) && said.deferred ? Number(said.deferred) : 0.1,
       q: said.q || "",
@@ -113,11 +113,12 @@
     const key = now.sort.replace(/^-/, "") || "macro";
     const down = now.sort ? now.sort.startsWith("-") : !METRICS[now.metric].low;
     const task = now.track.tasks.indexOf(key);
-    const pick = {
+    const known = {
       name: (row) => row.system.name.toLowerCase(), rank: (row) => row.ranks ? row.ranks.rank[0] + row.ranks.rank[1] / 1e4 : null,
       kind: (row) => row.system.kind || "", status: (row) => row.system.status, date: (row) => row.system.date || null,
       cost: (row) => row.system.usd, seconds: (row) => row.system.seconds, evidence: (row) => row.evidence,
-    }[key] || (task >= 0 ? (row) => row.cells[task][0] : (row) => row.macro[0]);
+    };
+    const pick = Object.hasOwn(known, key) ? known[key] : (task >= 0 ? (row) => row.cells[task][0] : (row) => row.macro[0]);
     const last = (row) => pick(row) === null || pick(row) === undefined || (key === "macro" && !row.line.rank) ? 1 : 0;
     return [...rows].sort((a, b) => {
       const missing = last(a) - last(b);
@@ -133,7 +134,7 @@
     const columns = Object.keys(EXTRA).filter((key) => now.columns.includes(key));
     const metric = METRICS[now.metric];
     return [
-      { key: "rank", name: "Rank", num: true, title: "95 % confidence set of ranks by macro-F1" }, { key: "name", name: "System", className: "name" },
+      { key: "rank", name: now.metric === "f1" ? "Rank" : "Rank by macro-F1", num: true, title: "95 % confidence set of ranks by macro-F1", className: "rank" }, { key: "name", name: "System", className: "name" },
       { key: "macro", name: metric.macro, num: true, title: metric.about, className: "macro" }, { key: null, name: "95 % interval", className: "picture" },
       ...now.track.tasks.map((task) => ({ key: task, name: task.toUpperCase(), num: true, title: SpecVI.site().tasks[task], className: "task" })),
       ...columns.map((key) => ({ key, name: EXTRA[key], num: ["evidence", "cost", "seconds"].includes(key), title: ABOUT[key] })),
@@ -176,7 +177,7 @@
 
   function extra(row, key) {
     const { system } = row;
-    if (key === "kind") return el("td", { class: "soft" }, system.kind || "–");
+    if (key === "kind") return el("td", { class: "soft kind" }, system.kind || "–");
     if (key === "status") return el("td", { class: "soft", title: system.how }, system.status);
     if (key === "date") return el("td", { class: "soft date" }, system.date || "–");
     if (key === "cost") return el("td", { class: "num" }, amount(system.usd));
@@ -198,6 +199,7 @@
       : errors ? SpecVI.ranks.among(now.track, errors[now.track.track], units, SpecVI.site().errorUnits, shown) : new Map();
     if (now.metric === "deferral" && !purities) load(`${data.id}/deferral`).then((found) => { purities = found; draw(); });
     if (!all && !errors) load(`${data.id}/errors`).then((found) => { errors = found; draw(); });
+    shown_ranks = ranks;
     const rows = sorted(lines.map((row) => ({ ...row, ...values(row.line), ranks: ranks.get(row.line.s) || null, evidence: evidence(row.line) })));
     const best = rows.filter((row) => row.system.trivial && row.macro[0] !== null)
       .sort((a, b) => (METRICS[now.metric].low ? 1 : -1) * (a.macro[0] - b.macro[0]))[0];
@@ -213,6 +215,7 @@
     el("td", { class: "num macro" }, share(row.macro[0]), row.macro[1] === null ? null : el("span", { class: "ci" }, span(row.macro[1], row.macro[2]))),
     el("td", { class: "picture" }, row.macro[0] === null ? null : SpecVI.charts.interval(row.macro, { mark: best ? best.macro[0] : null, label: METRICS[now.metric].macro })),
     row.cells.map((triple) => cell(triple, low)), keys.map((key) => extra(row, key)))));
+    fit();
     say(rows, all, best);
     controls();
     document.documentElement.dataset.painted = String(Number(document.documentElement.dataset.painted || 0) + 1);
@@ -223,7 +226,7 @@
     into("caption", el("span", null, `${data.simulated ? "SIMULATED. " : ""}${data.split.name} ${data.split.version}, ${TRACKS[now.track.track].toLowerCase()} track: ${plural(rows.length, "system")} on ${plural(now.track.tasks.length, "task")}, ${whole(now.track.n.reduce((a, b) => a + b, 0))} candidates.`));
     into("pool", all ? `All ${plural(rows.length, "system")} shown; ranks are 95 % confidence sets over all ${ranked} ranked.`
       : `${rows.length} of ${now.track.lines.length} systems shown, trivial ones always; ranks recomputed among the ${ranked} ranked ones shown (Holm's method, more cautious).`);
-    into("about-metric", METRICS[now.metric].about, now.metric === "f1" ? "" : " Ranks stay those of macro-F1.");
+    into("about-metric", METRICS[now.metric].about, now.metric === "f1" ? "" : " Ranks are always by macro-F1, whatever the table is sorted by.");
     into("mark", best ? ["Dashed line: the best trivial system, ", el("bdi", null, best.system.name), ` at ${share(best.macro[0])}.`] : "");
   }
 
@@ -249,6 +252,33 @@
   }
   const odds = () => `${percent(now.prevalence, now.prevalence < 0.01 ? 2 : now.prevalence < 0.1 ? 1 : 0)}, 1 in ${whole(Math.round(1 / now.prevalence))}`;
 
+  /* A table that fits is part of the page, its head stays in sight; a wider one moves sideways in a box of its own,
+     which is as high as the window where there are many systems. */
+  function fit() {
+    const box = byId("rows").closest(".scroll");
+    box.classList.remove("fits");
+    box.classList.toggle("long", byId("rows").children.length > 24);
+    box.classList.toggle("fits", box.scrollWidth <= box.clientWidth);
+  }
+
+  let listening = false;
+  function listen() {
+    if (listening) return;
+    listening = true;
+    new ResizeObserver(fit).observe(byId("main"));
+    const columns = byId("columns").closest("details");
+    document.addEventListener("click", (event) => { if (!columns.contains(event.target)) columns.open = false; });
+    columns.addEventListener("keydown", (event) => { if (event.key === "Escape" && columns.open) { columns.open = false; columns.querySelector("summary").focus(); } });
+    const rows = byId("rows");
+    for (const kind of ["mouseover", "mouseleave", "focusin", "focusout"]) rows.addEventListener(kind, mark);
+  }
+  /* Of the row under the pointer or the focus, those it is tied with. */
+  function mark(event) {
+    const row = ["mouseleave", "focusout"].includes(event.type) ? null : event.target.closest("tr");
+    const ranks = row && shown_ranks.get(Number(row.dataset.s));
+    for (const other of byId("rows").children) other.classList.toggle("with", Boolean(ranks && ranks.tied.includes(Number(other.dataset.s))));
+  }
+
   function build() {
     into("tracks", data.tracks.map((one) => el("button", { type: "button", "data-track": one.track, onclick: () => write({ track: one, sort: "" }) }, TRACKS[one.track])));
     into("metric", Object.entries(METRICS).map(([key, metric]) => el("option", { value: key }, metric.name)));
@@ -266,17 +296,7 @@
     byId("csv").onclick = download;
     byId("reset").onclick = () => { keep({ board: SpecVI.boardParam(data.id) }); now = read(); draw(); };
     byId("controls").onsubmit = (event) => event.preventDefault();
-    const rows = byId("rows");
-    const mark = (event) => {
-      const row = event.target.closest("tr");
-      for (const other of rows.children) other.classList.toggle("with", false);
-      if (!row || event.type === "mouseleave" || event.type === "focusout") return;
-      const ranks = SpecVI.ranks.whole(now.track).get(Number(row.dataset.s));
-      for (const other of rows.children) other.classList.toggle("with", Boolean(ranks && ranks.tied.includes(Number(other.dataset.s))));
-    };
-    rows.onmouseover = rows.onmouseleave = mark;
-    rows.addEventListener("focusin", mark);
-    rows.addEventListener("focusout", mark);
+    listen();
   }
 
   /* A cell that a spreadsheet would take for a formula gets an apostrophe, quotes are doubled. */
@@ -323,20 +343,32 @@
         trivial ? [" The best that looks at no spectrum, ", name(trivial), `, reaches ${share(of(trivial.f1)[0])}.`] : ""),
       answer("How sure are we?", `The 95 % interval is ${span(low, high)}, from ${whole(track.n.reduce((a, b) => a + b, 0))} candidates. With 95 % confidence its true rank is ${rank(found.rank)} of ${ranked.length}`,
         tied.length ? [": ", el("bdi", null, others), ` ${tied.length > 1 ? "are" : "is"} tied with it.`] : ".", " ", el("a", { href: "method.html" }, "How ranks are made")),
-      example ? answer("Why did it say so?", "Follow ", el("bdi", null, system.name), ` through one candidate it called ${example.group.split("-").at(-1).toUpperCase()}: each zoom, each claim, and whether the claim is in the flux. `,
+      example ? answer("Why that answer?", `Asked “${example.question}”, `, el("bdi", null, system.name), ` said YES for its ${list(features(example.found))}. Each was looked for in the flux, and is there. `,
         el("a", { href: SpecVI.candidate_address(data.id, example.group, example.id, example.system) }, "Replay the inspection")) : null);
+  }
+  /* Said once where it holds for all: Hα, Hβ and He I 5877 in emission. */
+  function features(found) {
+    const kinds = new Set(found.map((name) => / (emission|absorption)$/.exec(name)?.[0]).filter(Boolean));
+    return kinds.size === 1 ? found.map((name, k) => k < found.length - 1 ? name.replace([...kinds][0], "") : name) : found;
   }
   const answer = (question, ...said) => el("div", null, el("h2", null, question), el("p", null, said));
 
+  /* Of all boards: a system that was taken out is on none. */
+  function withdrawn() {
+    const gone = SpecVI.site().withdrawn;
+    byId("withdrawn").hidden = !gone.length;
+    into("gone", gone.map((one) => el("li", null, el("b", null, el("bdi", null, one.name)), " (", el("code", null, one.id), `), since ${one.date}: `, el("span", { dir: "auto" }, one.reason))));
+  }
+
   SpecVI.page(async () => {
+    withdrawn();
     data = await SpecVI.board();
     units = SpecVI.site().units;
     errors = purities = null;
     now = read();
     build();
     answers();
-    into("lacking", data.lacking.map((reason) => el("p", null, `Not in the table: ${reason}`)),
-      SpecVI.site().withdrawn.map((one) => el("p", null, "Withdrawn: ", el("bdi", null, one.name), `, ${one.date}: ${one.reason}`)));
+    into("lacking", data.lacking.map((reason) => el("p", null, `Not in the table: ${reason}`)));
     into("rule", data.rule);
     into("dated", data.date ? `As of ${data.date}.` : "");
     paint();

@@ -104,6 +104,7 @@ SpecVI.spectrum = (() => {
     function draw() {
       size = { width: picture.clientWidth, height: picture.clientHeight };
       if (!size.width) return;
+      picture.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);  // on paper it has another size
       const flux = smooth(whole_view.flux, set.smooth);
       const from = Math.max(0, first(wave, set.low) - 1), to = Math.min(wave.length, first(wave, set.high) + 1);
       const [floor, top] = limits(flux, from, to);
@@ -116,7 +117,7 @@ SpecVI.spectrum = (() => {
         ...ticks(set.low, set.high, size.width / 110).flatMap((v) => [svg("line", { class: "grid", x1: x(v), x2: x(v), y1: TOP, y2: size.height - BOTTOM }),
           svg("text", { x: x(v), y: size.height - BOTTOM + 17, "text-anchor": "middle" }, v)]),
         ...ticks(floor, top, 4).map((v) => svg("text", { x: LEFT - 7, y: y(v) + 4, "text-anchor": "end" }, Math.abs(v) >= 1e5 || (v && Math.abs(v) < 1e-3) ? v.toExponential(1) : String(v))),
-        svg("text", { x: size.width - RIGHT, y: size.height - 3, "text-anchor": "end" }, "Å, vacuum"),
+        svg("text", { x: size.width - RIGHT, y: size.height - 3, "text-anchor": "end" }, "Å, vacuum"), svg("text", { x: 8, y: 16 }, "flux"),
         ...names(set.lines.filter(([, at]) => !taken.has(Math.round(at))).map(([name, at, decides]) => [name, at, decides ? "decisive" : "", decides ? "decisive-name" : ""]), [TOP - 6, TOP - 19]).flat().filter(Boolean),
         ...names(marked, [TOP - 34, TOP - 48]).flat().filter(Boolean),
         svg("path", { class: "flux", d: path(wave, flux, from, to, x, clipped) }));

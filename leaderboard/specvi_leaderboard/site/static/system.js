@@ -6,6 +6,7 @@
   const three = (measure) => [measure.value, measure.low, measure.high];
   const fact = (name, value, big) => el("div", null, el("dt", null, name), el("dd", { class: big ? "big" : null }, value));
   const task_name = (score) => `${score.task.toUpperCase()}${score.track === "main" ? "" : `, ${TRACKS[score.track].toLowerCase()}`}`;
+  const moment = (text) => text.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?(?:\+00:00|Z)$/, "$1 $2 UTC");
   const EDGES = [0, 5, 10, 20, 50, Infinity], BINS = ["below 5", "5 to 10", "10 to 20", "20 to 50", "50 and above"];
 
   /* One part for each track, the first one open. */
@@ -101,22 +102,47 @@
     const num = (name) => ({ name, num: true });
     const cell = (m) => m.value === null ? "–" : [percent(m.value), " ", el("span", { class: "ci" }, m.low === null ? "" : `${percent(m.low)}–${percent(m.high)}`)];
     into("evidence", el("p", { class: "soft" }, "Right YES answers whose decisive claims stand in the flux; claims made and not found; where it looked."),
-      SpecVI.table("Evidence by task", ["Task", num("right YES"), num("decisive found"), num("claimed, not found"), num("contradicted"), num("calls"), num("windows seen"), "usual order"],
-        held.map((score) => { const e = score.evidence; return [task_name(score), e.decisive.n, cell(e.decisive.share), cell(e.claims.unsupported), cell(e.claims.contradicted), e.looked.calls === null ? "–" : e.looked.calls.toFixed(1), percent(e.looked.windows_shown), e.looked.usual_order.join(" → ") || "–"]; }), { hidden: true }),
+      SpecVI.table("Evidence by task", ["Task", num("right YES"), num("decisive found"), num("claimed, not found"), num("contradicted"), num("zooms"), num("windows seen")],
+        held.map((score) => { const e = score.evidence; return [task_name(score), e.decisive.n, cell(e.decisive.share), cell(e.claims.unsupported), cell(e.claims.contradicted), e.looked.calls === null ? "–" : e.looked.calls.toFixed(1), percent(e.looked.windows_shown)]; }), { hidden: true }),
+      held.some((score) => score.evidence.looked.usual_order.length) ? el("details", null, el("summary", null, "Where it looks, in its usual order"), SpecVI.table("Usual order of zooms by task", ["Task", "Windows of the task"], held.filter((score) => score.evidence.looked.usual_order.length).map((score) => [task_name(score), score.evidence.looked.usual_order.join(" → ")]), { hidden: true })) : null,
       el("details", null, el("summary", null, "Claims that fail, to look at"), el("ul", { class: "claims" }, held.flatMap((score) => score.evidence.examples.map((example) => el("li", null, el("span", { class: "stand no" }, example.of), el("span", null, el("span", { dir: "auto" }, `“${example.sentence}”`),
         el("small", null, `${task_name(score)}: ${example.claim}; in the flux: ${example.flux}. `, el("a", { href: SpecVI.candidate_address(board.id, `${score.track}-${score.task}`, example.id, state().id) }, "candidate")))))))));
+  }
+
+  /* Moves of one truth: [task, truth, candidates, YES before, YES after, change with interval]. */
+  function probes(detail) {
+    const found = detail.probes, units = SpecVI.site().units;
+    byId("probes-section").hidden = !found;
+    if (!found) return;
+    const num = (name) => ({ name, num: true });
+    const points = (value) => { const whole_points = Math.round((100 * value) / units); return `${whole_points < 0 ? "−" : whole_points > 0 ? "+" : ""}${Math.abs(whole_points)}`; };
+    const shift = (change) => change ? [points(change[0]), " ", el("span", { class: "ci" }, `${points(change[1])} to ${points(change[2])}`)] : "–";
+    const of = (one, truth, task = null) => one.moves.find((move) => move[0] === task && move[1] === truth);
+    const name = (one) => [el("span", { class: "probe" }, one.summary), one.against ? el("span", { class: "note" }, `against: ${one.against}`) : null];
+    const table = (truth, caption) => SpecVI.table(caption, ["Changed how", num("YES before"), num("YES after"), num("change, points"), "An honest system", num("asked")],
+      found.probes.filter((one) => of(one, truth)).map((one) => { const [, , n, before, after, change] = of(one, truth); return [name(one), whole(before), whole(after), shift(change), one.honest || "–", whole(n)]; }));
+    const tasks = [...new Set(found.probes.flatMap((one) => one.moves.map((move) => move[0])))].filter(Boolean);
+    const which = [found.part ? `part ${found.part}` : "all parts", found.track ? `${found.track} track` : "all tracks", found.task ? found.task.toUpperCase() : null].filter(Boolean).join(", ");
+    into("probes", found.sentences.map((text) => el("p", null, text)),
+      table("YES", "YES to members; change of their share in percentage points, with its 95 % interval by object"),
+      el("details", null, el("summary", null, "The same for others (truth NO)"), table("NO", "YES to others")),
+      tasks.length ? el("details", null, el("summary", null, "Members, task by task"), SpecVI.table("YES to members before → after, by task", ["Changed how", ...tasks.map((task) => num(task.toUpperCase()))],
+        found.probes.map((one) => [name(one), ...tasks.map((task) => { const move = of(one, "YES", task); return move ? `${whole(move[3])} → ${whole(move[4])}` : "–"; })]), { hidden: true })) : null,
+      found.left.length ? el("p", { class: "soft" }, `Not asked: ${found.left.map(([probe, reason]) => `${probe} (${reason})`).join("; ")}.`) : null,
+      el("p", { class: "soft" }, `Probed as `, el("code", { dir: "auto" }, found.vetter), `, ${whole(found.candidates)} candidates (${which}), probes version ${found.version}, seed ${found.seed}. Probes move no score and no rank.`));
   }
 
   SpecVI.page(async () => {
     const board = await SpecVI.board();
     const system = board.systems.find((one) => one.id === state().id) || (state().id ? null : board.systems[board.tracks[0].lines[0].s]);
-    if (!system) throw new Error("no such system on this board");
+    if (!system) throw SpecVI.sorry("there is no such system on this board");
     const detail = await load(`${board.id}/system/${system.id}`);
     head(board, system, detail);
     scores(board, detail);
     probability(detail);
     evidence(board, detail);
-    into("config", el("dl", { class: "facts" }, detail.suite ? fact("Suite", detail.suite) : null, detail.seed === null ? null : fact("Seed", detail.seed), detail.started ? fact("Started", detail.started) : null, detail.ended ? fact("Ended", detail.ended) : null),
+    probes(detail);
+    into("config", el("dl", { class: "facts" }, detail.suite ? fact("Suite", detail.suite) : null, detail.seed === null ? null : fact("Seed", detail.seed), detail.started ? fact("Started", moment(detail.started)) : null, detail.ended ? fact("Ended", moment(detail.ended)) : null),
       el("details", null, el("summary", null, "Configuration"), el("pre", { tabindex: 0 }, el("code", null, JSON.stringify(detail.config, null, 2)))));
     if (SpecVI.site().candidates) await candidates(board, system, detail);
     else for (const id of ["snr", "wrong", "traces"]) byId(id).closest("section").hidden = true;

@@ -38,14 +38,13 @@
     if (!judges.length) { byId("difficulty-section").hidden = true; return; }
     const bins = Array.from({ length: Math.min(judges.length, 10) + 1 }, () => 0);
     right.forEach((n) => { bins[Math.round((n / judges.length) * (bins.length - 1))]++; });
-    const most = Math.max(...bins);
     const picture = SpecVI.charts.frame("How many candidates how large a share of systems gets right", "share of systems that are right", "share of candidates", (x, y) => bins.map((n, k) => {
       const wide = 0.8 * (x(1) - x(0)) / bins.length, middle = x(0) + (x(1) - x(0)) * (k + 0.5) / bins.length;
       return [svg("rect", { class: "column", x: middle - wide / 2, width: wide, y: y(n / group.id.length), height: Math.max(0, y(0) - y(n / group.id.length)) }),
         svg("text", { class: "tick", x: middle, y: y(0) + 18, "text-anchor": "middle" }, Number((k / (bins.length - 1)).toFixed(2)))];
     }), { x_ticks: [] });
     const hardest = right.map((n, k) => ({ n, k })).filter(({ n }) => n < judges.length).sort((a, b) => a.n - b.n).slice(0, 24);
-    into("difficulty", SpecVI.charts.figure(`${plural(judges.length, "system")} that look at the spectrum`, `${whole(bins.at(-1))} of ${whole(group.id.length)} candidates are right for all; most in one column: ${whole(most)}`, picture, "Candidates by share of systems that are right",
+    into("difficulty", SpecVI.charts.figure(`${plural(judges.length, "system")} that look at the spectrum`, `all of them are right on ${whole(right.filter((n) => n === judges.length).length)} of ${whole(group.id.length)} candidates, none on ${whole(right.filter((n) => !n).length)}`, picture, "Candidates by share of systems that are right",
       ["share right", { name: "candidates", num: true }], bins.map((n, k) => [share(k / (bins.length - 1), 2), whole(n)])),
     el("div", null, el("h3", null, "The hardest"), el("ul", { class: "links" }, hardest.length ? hardest.map(({ n, k }) => el("li", null,
       group.drawn[k] === "1" ? el("a", { href: SpecVI.candidate_address(board.id, `${group.track}-${group.task}`, group.id[k]) }, group.subtype[k] || group.id[k].slice(0, 8)) : group.subtype[k] || group.id[k].slice(0, 8), ` ${n}/${judges.length}`)) : el("li", null, "none: every system is right on every one"))));
