@@ -47,7 +47,9 @@ class WatchedSftTrainer(WatchedTrainer, SFTTrainer):  # type: ignore[misc]  # a 
         outputs = model(**inputs, use_cache=False, fused_lm_head=True)  # TRL's head: log-probabilities alone
         weights = 1 + (self.answer_weight - 1) * decides[:, 1:]  # log-probabilities are of the next token
         tokens = outputs.label_mask.sum() if num_items_in_batch is None else num_items_in_batch
-        devices = self.accelerator.num_processes if num_items_in_batch is not None else 1  # averaged over them
+        devices = (
+            self.accelerator.num_processes if num_items_in_batch is not None else 1
+        )  # averaged over them
         return -(weights * outputs.log_probs).sum() / tokens * devices
 
 
