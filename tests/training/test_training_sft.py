@@ -14,14 +14,18 @@ pytest.importorskip("trl", reason="trl is not installed")
 
 from safetensors.torch import load_file  # noqa: E402
 
+from specvi_agents.models.checkpoint import find_checkpoint  # noqa: E402
 from specvi_agents.models.transformers import create  # noqa: E402
 from specvi_benchmark.errors import UserError  # noqa: E402
 from specvi_benchmark.files import validate  # noqa: E402
 from specvi_benchmark.runs.ask import ask  # noqa: E402
 from specvi_benchmark.splits import Split  # noqa: E402
 from specvi_benchmark.splits.io import write_split  # noqa: E402
+from specvi_training.conversation import encode  # noqa: E402
 from specvi_training.folder import TrainFolder, read_train_record  # noqa: E402
+from specvi_training.model import load_base  # noqa: E402
 from specvi_training.sft.config import SftConfig  # noqa: E402
+from specvi_training.sft.data import read_lessons  # noqa: E402
 from specvi_training.sft.train import train  # noqa: E402
 
 Config = Callable[..., SftConfig]
@@ -92,6 +96,36 @@ def moved(before: Path, after: Path) -> dict[str, bool]:
     old, new = weights(before), weights(after)
     assert old.keys() == new.keys()
     return {name: not torch.equal(old[name], new[name]) for name in old}
+
+
+@pytest.mark.parametrize("weight", [1, 30])
+def test_the_answers_word_weighs_what_it_is_told_to(config: Config, tmp_path: Path, weight: int) -> None:
+    """The loss of one step over all rows, worked out from the base: nll summed by weight, over all trained tokens."""
+    told = config(answer_weight=weight, epochs=1, optimiser={"batch_per_device": 6, "beta2": 0.95})
+    told = told.model_copy(update={"kept": told.kept.model_copy(update={"every": 1})})
+    train(told, tmp_path / "out")
+    folder = TrainFolder(tmp_path / "out")
+    base = load_base(find_checkpoint(str(folder.base), "base"), dtype="float32")
+    lessons = read_lessons(told.data)
+    total, count = 0.0, 0
+    for lesson in lessons:
+        row = encode(base.chat, lesson, tools=False)
+        with torch.no_grad():
+            logits = base.model(**row.inputs).logits[0, :-1].log_softmax(-1)
+        kept = row.labels[1:] >= 0
+        ids = row.labels[1:][kept]
+        nll = -logits[kept].gather(1, ids[:, None])[:, 0]
+        pieces = [base.chat.tokenizer.decode([token]) for token in ids]
+        first = "".join(pieces).rindex("boxed{") + len("boxed{")
+        last = "".join(pieces).index("}", first)
+        place = 0
+        for piece, value in zip(pieces, nll.tolist(), strict=True):
+            total += value * (weight if place < last and place + len(piece) > first else 1)
+            place += len(piece)
+        count += len(pieces)
+    assert folder.lines()[0]["loss"] == pytest.approx(total / count, rel=1e-4)
+    kept_optimiser = torch.load(folder.checkpoints / "checkpoint-1" / "optimizer.pt", weights_only=True)
+    assert {group["betas"] for group in kept_optimiser["param_groups"]} == {(0.9, 0.95)}
 
 
 def test_language_alone_is_trained_where_the_paper_says_so(config: Config, tmp_path: Path) -> None:

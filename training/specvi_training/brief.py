@@ -2,13 +2,14 @@
 
 One zoom in place of eight, and of each zoom the first finding, without figures: a model of half a million weights
 sees a line, but reads no equivalent width off a picture, and each word more that varies from spectrum to spectrum is
-noise about the one that counts. The answer stays that of the whole inspection. A teacher for the miniature only.
+noise about the one that counts. The answer stays that of the whole inspection, with the tool, even where the pupil is
+shown none (``tool=off``): so both are taught the same answers. A teacher for the miniature only.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from specvi_agents.environment import EnvironmentOptions, InspectionEnvironment
@@ -20,10 +21,18 @@ from specvi_benchmark.features import Window
 from specvi_benchmark.vetting import Question, Verdict
 from specvi_benchmark.views.arguments import LABEL_KEY, RANGE_KEY
 
-BRIEF_VERSION = 2
+BRIEF_VERSION = 3
 """Raised whenever a verdict or a word can change."""
 
 ZOOMS = 1
+
+_REASONS = {
+    (True, "YES"): "The windows show it",
+    (True, "NO"): "The windows do not show it",
+    (False, "YES"): "The spectrum shows it",
+    (False, "NO"): "The spectrum does not show it",
+}
+"""By whether there were windows, and the answer."""
 
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\[])")
 _THOUGHT = re.compile(r"<think>(.*?)</think>", re.DOTALL)
@@ -61,18 +70,19 @@ class Brief:
             yield self._one(question)
 
     def _one(self, question: Question) -> Verdict:
-        whole = inspect(question, self.environment)
+        whole = inspect(question, replace(self.environment, has_tool=True))
+        zooms = self.zooms if self.environment.has_tool else 0
         said = [turn for turn in whole.traces[0].turns if turn.role == "assistant"]
-        thoughts = [_brief(found[1]) if (found := _THOUGHT.search(turn.text)) else "" for turn in said]
+        seen = [_brief(found[1]) if (found := _THOUGHT.search(turn.text)) else "" for turn in said[1:]]
+        thoughts = ["", *seen]  # nothing of the full view
         talk = Talk(question, InspectionEnvironment(self.environment))
         shown = 0
-        for turn, thought in zip(said[: self.zooms], ["", *thoughts[1:]], strict=False):
+        for turn, thought in zip(said[:zooms], thoughts, strict=False):
             for window, label in map(_asked, turn.tool_calls):
                 talk.zoom(f"{thought} Next {label}.".strip(), window, label)
                 shown += 1
         assert whole.answer is not None  # the script always answers
-        reason = "The windows show it" if whole.answer == "YES" else "The windows do not show it"
-        return talk.finish(thoughts[shown], Conclusion(whole.answer, reason))
+        return talk.finish(thoughts[shown], Conclusion(whole.answer, _REASONS[zooms > 0, whole.answer]))
 
 
 def _asked(call: Any) -> tuple[Window, str]:

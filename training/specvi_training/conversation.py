@@ -14,7 +14,8 @@ import torch
 from specvi_agents.models.local.chat import Chat, Spoken
 from specvi_benchmark.errors import UserError
 
-_BOXED = re.compile(r"\\boxed\{(YES|NO)\}")
+_BOXED = re.compile(r"\\boxed\{[ \t\n\r\f\v]*(yes|no)[ \t\n\r\f\v]*\}", re.IGNORECASE | re.ASCII)
+"""An answer that is one, as the evaluator's parser reads it."""
 
 IGNORED = -100
 """Label of a token without loss, as in `torch.nn.functional.cross_entropy`."""
