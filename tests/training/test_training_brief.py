@@ -22,8 +22,9 @@ def test_a_pupil_without_the_tool_is_taught_the_answers_of_the_whole_inspection(
     assert [verdict.answer for verdict in shown] == [verdict.answer for verdict in blind] == answers
     assert {verdict.tool_calls for verdict in shown} == {1}
     assert {verdict.tool_calls for verdict in blind} == {0}
-    said = {turn.text for verdict in blind for turn in verdict.traces[0].turns if turn.role == "assistant"}
-    assert said == {
-        "<think></think>\n<answer>\n\\boxed{YES}\nThe spectrum shows it.\n</answer>",
-        "<think></think>\n<answer>\n\\boxed{NO}\nThe spectrum does not show it.\n</answer>",
-    }
+    for one, other in zip(shown, blind, strict=True):
+        last, only = (verdict.traces[0].turns[-1].text for verdict in (one, other))
+        assert only == last.replace("The windows show it", "The spectrum shows it").replace(
+            "The windows do not show it", "The spectrum does not show it"
+        )
+        assert not only.startswith("<think></think>")

@@ -82,7 +82,8 @@ class Brief:
                 talk.zoom(f"{thought} Next {label}.".strip(), window, label)
                 shown += 1
         assert whole.answer is not None  # the script always answers
-        return talk.finish(thoughts[shown], Conclusion(whole.answer, _REASONS[zooms > 0, whole.answer]))
+        found = thoughts[min(shown or 1, len(thoughts) - 1)]  # a pupil without windows is told of the first
+        return talk.finish(found, Conclusion(whole.answer, _REASONS[zooms > 0, whole.answer]))
 
 
 def _asked(call: Any) -> tuple[Window, str]:
