@@ -289,6 +289,7 @@ def test_a_group_of_like_rewards_moves_nothing(make, said: str) -> None:
         trainer.num_generations = 2
     assert len({rollout.get_reward() for rollout in trainer.environments}) == 1
     assert output["advantages"].tolist() == [0.0] * 8
+    assert trainer._metrics["train"]["frac_reward_zero_std"][-1] == 1.0
 
 
 def test_an_answer_without_room_is_taken_back(make) -> None:

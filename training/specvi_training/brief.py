@@ -82,8 +82,8 @@ class Brief:
                 talk.zoom(f"{thought} Next {label}.".strip(), window, label)
                 shown += 1
         assert whole.answer is not None  # the script always answers
-        found = thoughts[min(shown or 1, len(thoughts) - 1)]  # a pupil without windows is told of the first
-        return talk.finish(found, Conclusion(whole.answer, _REASONS[zooms > 0, whole.answer]))
+        last = thoughts[min(shown or 1, len(thoughts) - 1)]  # without windows: what the first one showed
+        return talk.finish(last, Conclusion(whole.answer, _REASONS[zooms > 0, whole.answer]))
 
 
 def _asked(call: Any) -> tuple[Window, str]:

@@ -90,6 +90,9 @@ class InspectingTrainer(WatchedTrainer, GRPOTrainer):  # type: ignore[misc]  # a
         groups = rewards.view(-1, self.num_generations)
         alike = (groups == groups[:, :1]).all(1).repeat_interleave(self.num_generations)
         output["advantages"][alike] = 0.0
+        share = self.accelerator.gather(alike.float().to(output["advantages"].device)).mean()
+        mode = "train" if self.model.training else "eval"
+        self._metrics[mode]["frac_reward_zero_std"][-1] = float(share)  # TRL's counts by the rounded spread
         return output
 
     def _calculate_rewards(
