@@ -1,5 +1,5 @@
 # make demo   the main job on a fresh machine: environment, SpecVI-Mini, scores, a page to open
-# make demo-full   all baselines trained on SpecVI-Mini and scored, with what they lose in other surveys; about an hour
+# make demo-full   all baselines and a tiny agent trained on SpecVI-Mini and scored, with what they lose in other surveys
 # make test   every test; make test-inspect those of inspect_ai, in an environment of its own
 # make lint   ruff and mypy
 
@@ -20,12 +20,19 @@ SETTING ?= small
 FULL := demo-full
 LEARNERS := lightgbm logistic
 NETWORKS := carbonnet-style gaianet-style specformer spectrum-net
+TAUGHT := cv mg
+FEW_STEPS := $(if $(filter test,$(SETTING)),--set epochs=1 --set dev=null)
+FEW_QUESTIONS := $(if $(filter test,$(SETTING)),--set questions.limit=4)
 
-demo-full: $(VENV)/.torch
+demo-full: $(VENV)/.train
 	$(BIN)/specvi run --vetter rules --split $(SPLIT) --track all --out $(FULL)/runs/rules
 	for name in $(LEARNERS); do $(BIN)/specvi run --vetter $$name --train $(SPLIT) --split $(SPLIT) --track all --out $(FULL)/runs/$$name || exit 1; done
 	for name in $(NETWORKS); do $(BIN)/specvi run --vetter $$name --train $(SPLIT) --option setting=$(SETTING) --split $(SPLIT) --track all --out $(FULL)/runs/$$name || exit 1; done
 	$(BIN)/specvi run --vetter ensemble:$(FULL)/runs/lightgbm/model,$(FULL)/runs/carbonnet-style/model,$(FULL)/runs/spectrum-net/model --split $(SPLIT) --track all --out $(FULL)/runs/ensemble
+	for task in $(TAUGHT); do $(BIN)/specvi trajectories draft --teacher brief --option prompt=official --split $(SPLIT) --task $$task --out $(FULL)/lessons-$$task || exit 1; done
+	cd $(FULL) && ../$(BIN)/specvi train sft sft_mini $(FEW_STEPS) --out sft
+	cd $(FULL) && ../$(BIN)/specvi train grpo grpo_mini --set questions.split=$(SPLIT) $(FEW_STEPS) $(FEW_QUESTIONS) --out grpo
+	$(BIN)/specvi run --vetter transformers:$(FULL)/grpo/model --option prompt=official --option max_tokens=200 --split $(SPLIT) --track all --out $(FULL)/runs/tiny-agent
 	$(BIN)/specvi leaderboard build $(FULL)/runs/* --out $(FULL)/site
 	$(BIN)/specvi bench drops $(FULL)/runs/*
 
@@ -57,13 +64,13 @@ $(VENV)/.core: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-$(VENV)/.torch: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[torch]"
+$(VENV)/.train: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[torch,train]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
-	touch $(VENV)/.core $(VENV)/.torch $@
+	touch $(VENV)/.core $(VENV)/.train $@
 
 $(INSPECT)/.ready: $(VENV)/.dev
 	rm -rf $(INSPECT)
