@@ -30,6 +30,7 @@ from specvi_leaderboard.collection import Collection
 from specvi_leaderboard.gather import gather
 from specvi_leaderboard.published import Withdrawn
 from specvi_leaderboard.site.cost import first_page_B, made_up, made_up_entries
+from specvi_leaderboard.site.page import rank_text
 from specvi_leaderboard.site.write import write_site
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -242,11 +243,9 @@ def test_ranks_of_a_pool_follow_holm(reader):
     page = reader.open("index.html")
     made = page.evaluate(
         """() => {
-          const line = (s, f1) => ({ s, f1: [f1, 0, 0], rank: [1, 1] });
-          const track = { lines: [line(0, 9000), line(1, 8000), line(2, 7950), line(3, 1000)] };
-          const errors = [3000, 3000, 3000, 3000, 3000, 3000];
-          const found = SpecVI.ranks.among(track, errors, 10000, 100000, new Set([0, 1, 2, 3]));
-          const few = SpecVI.ranks.among(track, errors, 10000, 100000, new Set([1, 2]));
+          const value = (s) => [0.9, 0.8, 0.795, 0.1][s], errors = Array(6).fill(0.03);
+          const among = (shown) => SpecVI.ranks.among({ s: [0, 1, 2, 3] }, value, errors, new Set(shown));
+          const found = among([0, 1, 2, 3]), few = among([1, 2]);
           return [[...found.values()].map((one) => one.rank), [...few.values()].map((one) => one.rank),
             [0.5, 1, 1.96, 3, 3.5, 6].map(SpecVI.ranks.two_sided)];
         }"""
@@ -535,12 +534,99 @@ def test_back_and_forward_go_through_what_was_looked_at(reader):
         )
 
 
-def test_ranks_are_said_to_be_by_macro_f1_whatever_is_shown(reader):
-    page = reader.open("index.html")
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory):
+    """Return a board of systems that all give P(YES), and its site."""
+    folder = tmp_path_factory.mktemp("rated")
+    collection = made_up(tuple(made_up_entries(12, 480)))
+    write_site(collection, folder, with_candidates=False)
+    return collection.boards[0], folder
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "brier"])
+def test_a_metric_with_a_ranking_of_its_own_is_ranked_by_it(browser, rated, metric):
+    made, folder = rated
+    table = made.tracks[0]
+    ranking = next(one for one in table.others if one.metric == metric)
+    standings = {row.system: row for row in ranking.ranked}
+    assert any(row.rank_best > 1 for row in ranking.ranked)  # something is found
+    assert [row.system for row in ranking.ranked] != [row.system for row in table.ranked]
+    reader = Reader(browser, folder)
+    page = reader.open(f"index.html#metric={metric}")
+    page.wait_for_function("() => /\\d/.test(document.querySelector('#rows .rank').textContent)")
     assert page.inner_text("[data-sort=rank]") == "Rank"
-    reader.settled(lambda: page.select_option("#metric", "brier"))
+    assert "by macro-F1" in page.inner_text("#about-metric")  # of the board as a whole
+    shown = dict(zip(reader.names(), reader.texts("#rows .rank"), strict=True))
+    assert shown == {name: rank_text(row) for name, row in standings.items()}
+    assert reader.names() == sorted(table.order, key=lambda name: -other_value(made, metric, name))
+    page.hover("#rows tr:first-child th")
+    assert page.locator("#rows tr.with").count() == len(standings[reader.names()[0]].tied_with)
+
+    # Of some of them, by Holm's method on the same differences and errors.
+    reader.settled(lambda: page.fill("#search", "system 00"))
+    kept = [
+        row.system for row in ranking.ranked if made.system(row.system).trivial or "system 00" in row.system
+    ]
+    assert set(reader.names()) == set(kept)
+    assert len(kept) < len(ranking.ranked)
+    assert dict(zip(reader.names(), reader.texts("#rows .rank"), strict=True)) == holm_ranks(
+        made, ranking, kept
+    )
+    with page.expect_download() as waiting:
+        page.click("#csv")
+    rows = list(csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text(encoding="utf-8"))))
+    assert {row["ranked_by"] for row in rows} == {metric}
+    ends = {row["system"]: list(dict.fromkeys([row["rank_best"], row["rank_worst"]])) for row in rows}
+    assert {name: "–".join(two) for name, two in ends.items()} == holm_ranks(made, ranking, kept)
+    assert reader.faults == []
+    reader.context.close()
+
+
+def other_value(made, metric, name):
+    """Return mean accuracy, or the mean Brier score with its sign changed: higher is better."""
+    track = made.tracks[0].track
+    if metric == "accuracy":
+        return made.macro(track, name).ranked.accuracy.value
+    parts = made.system(name).results.beyond.probability
+    return -np.mean([one.versions[0].brier.value for one in parts if one.track == track])
+
+
+def holm_ranks(made, ranking, kept):
+    """Rank some systems of a ranking by Holm's method, with SciPy and numbers from the board."""
+    from scipy.stats import norm
+
+    names = [row.system for row in ranking.ranked]
+    value = partial(other_value, made, ranking.metric)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    p = {
+        (a, b): 2 * norm.sf(abs(value(a) - value(b)) / error)
+        for (a, b), error in zip(pairs, ranking.errors, strict=True)
+        if a in kept and b in kept
+    }
+    ranks = {name: [1, len(kept)] for name in kept}
+    for left, (better, worse) in enumerate(sorted(p, key=p.get)):
+        if p[better, worse] * (len(p) - left) > 0.05:
+            break
+        ranks[worse][0] += 1
+        ranks[better][1] -= 1
+    return {name: str(a) if a == b else f"{a}–{b}" for name, (a, b) in ranks.items()}
+
+
+def test_a_system_without_probabilities_has_no_rank_by_the_brier_score(reader):
+    page = reader.open("index.html#metric=brier")
+    page.wait_for_selector("#rows .note")
+    assert set(reader.texts("#rows .rank")) == {"– not ranked"}
+    assert "not ranked: the system gives no probability" in reader.row("near").inner_text()
+    assert "incomplete" in reader.row("=broken").inner_text()
+
+
+@pytest.mark.parametrize("metric", ["purity", "deferral"])
+def test_where_a_metric_has_no_ranks_it_is_said_why_and_whose_are_shown(reader, found, metric):
+    page = reader.open(f"index.html#metric={metric}")
     assert page.inner_text("[data-sort=rank]") == "Rank by macro-F1"
-    assert "Ranks are always by macro-F1" in page.inner_text("#about-metric")
+    assert "No ranks by it: " in page.inner_text("#about-metric")
+    standings = {row.system: rank_text(row) for row in found.boards[0].tracks[0].ranked}
+    assert reader.row("near").locator(".rank").inner_text() == standings["near"]
 
 
 def test_the_columns_box_closes_by_escape_and_by_a_click_elsewhere(reader):

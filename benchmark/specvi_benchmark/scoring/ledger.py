@@ -60,8 +60,7 @@ class Rows:
     p_yes: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        arrays = [self.group, self.positive, self.call, self.object_code]
-        arrays += [] if self.p_yes is None else [self.p_yes]
+        arrays = (self.group, self.positive, self.call, self.object_code, self.p_yes_or_nan)
         if len({array.shape for array in arrays}) != 1 or self.group.ndim != 1:
             raise ValueError(f"one value a row is needed, got shapes {[array.shape for array in arrays]}")
         if self.positive.dtype != np.bool_:
