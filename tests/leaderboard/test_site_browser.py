@@ -629,6 +629,108 @@ def test_where_a_metric_has_no_ranks_it_is_said_why_and_whose_are_shown(reader, 
     assert reader.row("near").locator(".rank").inner_text() == standings["near"]
 
 
+def changed_data(site, to, name, change):
+    """Copy a site, with one of its files of data changed; ``name`` is a pattern below ``data``."""
+    shutil.copytree(site, to)
+    path = next((to / "data").glob(name))
+    head, _, rest = path.read_text(encoding="utf-8").partition(",")
+    value = json.loads(rest.removesuffix(");\n"))
+    change(value)
+    path.write_text(f"{head},{json.dumps(value)});\n", encoding="utf-8")
+    return to
+
+
+def test_an_inspection_without_a_step_is_said_to_have_none(browser, site, tmp_path):
+    def empty(candidate):
+        for trace in candidate["traces"].values():
+            trace["turns"] = [one for one in trace["turns"] if one["role"] == "system"]
+
+    there = changed_data(site, tmp_path / "site", "*/candidate/main-cv-0.js", empty)
+    reader = Reader(browser, there)
+    page = reader.open("candidate.html#group=main-cv")
+    assert "ended before it looked at anything" in page.inner_text("#said")
+    assert page.locator("#steps button").count() == 0
+    assert reader.texts("#claims li")
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_a_replay_that_plays_ends_when_another_candidate_is_shown(browser, site):
+    reader = Reader(browser, site)
+    reader.page.clock.install()
+    page = reader.open("candidate.html#group=main-cv")
+    page.click("#play")
+    assert page.inner_text("#step-said") == "Step 2 of 4"
+    page.click("[rel=next]")
+    page.wait_for_function("() => document.getElementById('head').textContent.includes('candidate 2 of')")
+    page.wait_for_selector("#play")
+    assert page.inner_text("#step-said") == "Step 1 of 4"
+    page.clock.run_for(10_000)
+    assert page.inner_text("#step-said") == "Step 1 of 4"
+    page.click("#play")
+    page.clock.run_for(5_000)
+    assert page.inner_text("#step-said") == "Step 4 of 4"
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_a_negative_signal_to_noise_is_counted_with_the_lowest(browser, site, tmp_path):
+    def faint(group):
+        group["snr"][0] = -0.3
+
+    there = changed_data(site, tmp_path / "site", "*/group/main-cv.js", faint)
+    reader = Reader(browser, there)
+    page = reader.open("system.html")
+    assert page.locator("#snr tbody th", has_text="below 5").count() >= 1
+    reader.open("dataset.html")
+    row = page.locator("#snr tbody tr").first.locator("th, td").all_inner_texts()
+    assert row[2] == "1"
+    assert sum(map(int, row[2:])) == 72
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_what_is_missing_is_sorted_last_both_ways(reader):
+    page = reader.open("index.html")
+    for key in ("kind", "cost", "evidence"):
+        for _ in range(2):
+            reader.settled(lambda key=key: page.click(f"[data-sort={key}]"))
+            place = {"kind": 0, "evidence": 3, "cost": 4}[key]
+            cells = [row.split("|")[place] for row in page.evaluate("""() => [...document.querySelectorAll('#rows tr')]
+                .map((row) => [...row.children].slice(-5).map((cell) => cell.textContent).join('|'))""")]  # fmt: skip
+            assert cells == sorted(cells, key=lambda text: text == "–"), key
+            assert "–" in cells
+            assert cells[0] != "–"
+
+
+def test_an_order_by_no_column_is_the_usual_one(reader):
+    page = reader.open("index.html#sort=o")  # a task of another track
+    assert page.locator("th[aria-sort]").inner_text().startswith("Macro-F1")
+    usual = reader.names()
+    reader.open("index.html")
+    assert reader.names() == usual
+
+
+def test_a_part_that_is_missing_is_said(browser, site, tmp_path):
+    shutil.copytree(site, tmp_path / "site")
+    next((tmp_path / "site" / "data").glob("*/ranking-brier.js")).unlink()
+    reader = Reader(browser, tmp_path / "site")
+    page = reader.open("index.html#metric=brier")
+    page.wait_for_function("() => document.getElementById('pool').textContent.includes('missing')")
+    assert len(reader.names()) > 4  # the table stands all the same
+    reader.context.close()
+
+
+def test_on_paper_the_spectrum_keeps_its_height(reader):
+    page = reader.open("candidate.html")
+    page.emulate_media(media="print")
+    page.wait_for_timeout(300)
+    box = page.locator("#scope svg").bounding_box()
+    flux = page.locator("#scope .flux").bounding_box()
+    assert box["height"] > 200
+    assert flux["height"] > 0.4 * box["height"]
+
+
 def test_the_columns_box_closes_by_escape_and_by_a_click_elsewhere(reader):
     page = reader.open("index.html")
     for close in (lambda: page.keyboard.press("Escape"), lambda: page.click("#headline")):

@@ -127,7 +127,7 @@ const SpecVI = (() => {
   function table(caption, heads, rows, { className = "", hidden = false } = {}) {
     return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
       el("table", { class: className },
-        el("caption", { class: hidden ? "unseen" : null }, caption),
+        el("caption", { class: hidden ? "unseen" : null }, el("span", null, caption)),
         el("thead", null, el("tr", null, heads.map((head) =>
           el("th", { scope: "col", class: head.num ? "num" : null }, head.name ?? head)))),
         el("tbody", null, rows.map((row) => el("tr", null, row.map((cell, place) => {

@@ -138,7 +138,7 @@
     const decisive = claims.filter((claim) => claim.decisive && claim.polarity === "present");
     if (!decisive.length) return claims.length ? "It claims nothing that decides the question." : "It claims nothing that can be tested.";
     const found = decisive.filter((claim) => claim.verdict === "holds"), other = decisive.filter((claim) => claim.verdict === "unsupported" || claim.verdict === "contradicted");
-    return ["Why: of the features that decide, it names ", found.length ? [el("span", { class: "yes" }, "✓ found in the flux: "), said(found)] : null, found.length && other.length ? "; " : null,
+    return ["Why? It names features that decide the question. ", found.length ? [el("span", { class: "yes" }, "✓ found in the flux: "), said(found)] : null, found.length && other.length ? "; " : null,
       other.length ? [el("span", { class: "no" }, "✗ not found: "), said(other)] : null, !found.length && !other.length ? [said(decisive), ", which could not be tested"] : null, "."];
   }
   const zooms = (id) => one.traces[id].turns.reduce((sum, turn) => sum + turn.views.length, 0);
@@ -173,8 +173,8 @@
     const said = order.map((system) => ({ system, call: calls[Number(group.calls[system.id]?.[place])] })).filter((row) => row.call);
     const good = said.filter((row) => row.call === right && !row.system.trivial).length, all = said.filter((row) => !row.system.trivial).length;
     into("answers", el("p", { class: "soft" }, `${good} of ${all} systems that look at the spectrum are right.`),
-      SpecVI.table("Answers", ["System", "Kind", "Answer", "", "Inspection"], said.map(({ system, call }) => [SpecVI.system_link(board.id, system), system.trivial ? "trivial" : system.kind || "–",
-        el("span", { class: "verdict" }, call), call === right ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong"),
+      SpecVI.table("Answers", ["System", "Kind", "Answer", "Inspection"], said.map(({ system, call }) => [SpecVI.system_link(board.id, system), system.trivial ? "trivial" : system.kind || "–",
+        el("span", { class: "said-so" }, el("span", { class: "verdict" }, call), " ", call === right ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong")),
         Object.hasOwn(one.traces, system.id) ? el("a", { href: SpecVI.candidate_address(board.id, state().group, one.id, system.id) }, "replay") : "–"]), { hidden: true, className: "snug" }));
   }
 
