@@ -430,6 +430,7 @@ PAGES = (
     "index.html",
     "plain.html",
     "index.html#metric=purity",
+    "index.html#metric=brier",
     "system.html",
     "task.html",
     "candidate.html",
@@ -559,6 +560,12 @@ def test_a_metric_with_a_ranking_of_its_own_is_ranked_by_it(browser, rated, metr
     shown = dict(zip(reader.names(), reader.texts("#rows .rank"), strict=True))
     assert shown == {name: rank_text(row) for name, row in standings.items()}
     assert reader.names() == sorted(table.order, key=lambda name: -other_value(made, metric, name))
+    if metric == "brier":  # as if the tasks were drawn apart from each other
+        parts = made.system(reader.names()[0]).results.beyond.probability
+        brier = [one.versions[0].brier for one in parts if one.track == table.track]
+        half = np.sqrt(sum((one.high - one.low) ** 2 / 4 for one in brier)) / len(brier)
+        value, low, high = map(float, re.findall(r"[\d.]+", reader.texts("#rows .macro")[0]))
+        np.testing.assert_allclose([low, high], [value - half, value + half], atol=2e-3)
     page.hover("#rows tr:first-child th")
     assert page.locator("#rows tr.with").count() == len(standings[reader.names()[0]].tied_with)
 

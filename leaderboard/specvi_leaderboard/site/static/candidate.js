@@ -174,7 +174,7 @@
     const good = said.filter((row) => row.call === right && !row.system.trivial).length, all = said.filter((row) => !row.system.trivial).length;
     into("answers", el("p", { class: "soft" }, `${good} of ${all} systems that look at the spectrum are right.`),
       SpecVI.table("Answers", ["System", "Kind", "Answer", "Inspection"], said.map(({ system, call }) => [SpecVI.system_link(board.id, system), system.trivial ? "trivial" : system.kind || "–",
-        el("span", { class: "said-so" }, el("span", { class: "verdict" }, call), " ", call === right ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong")),
+        el("span", { class: "whole" }, el("span", { class: "verdict" }, call), " ", call === right ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong")),
         Object.hasOwn(one.traces, system.id) ? el("a", { href: SpecVI.candidate_address(board.id, state().group, one.id, system.id) }, "replay") : "–"]), { hidden: true, className: "snug" }));
   }
 

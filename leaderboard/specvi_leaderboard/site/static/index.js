@@ -11,7 +11,7 @@
       unranked: "No ranks by it: it hangs on a handful of wrong YES, often on none, and the method behind the ranks does not hold for so few." },
     deferral: { name: "Purity with people's help", macro: "Mean purity", about: "Purity of the catalogue when people decide the least certain share. Needs P(YES).",
       unranked: "No ranks by it: which answers go to people follows from the order of all of them, and no method here tells how sure the difference of two such lists is." },
-    brier: { name: "Brier score", macro: "Mean Brier", low: true, about: "Mean squared error of P(YES); lower is better. Needs P(YES).", ranks: "mean Brier score" },
+    brier: { name: "Brier score", macro: "Mean Brier", low: true, about: "Mean squared error of P(YES); lower is better. Needs P(YES). The interval of the mean takes tasks as independent.", ranks: "mean Brier score" },
   };
   const EXTRA = { kind: "Kind", status: "Status", date: "Date", evidence: "Evidence", cost: "US$ / 1,000", seconds: "Seconds" };
   const ABOUT = {
@@ -93,7 +93,8 @@
     }
     const cells = metric === "brier" ? line.cells.map((cell) => at(cell, BRIER))
       : track.tasks.map((_, k) => purities?.[track.track][line.s][k]).map((points) => [points ? of([points[data.deferred.indexOf(now.deferred)]])[0] : null, null, null]);
-    return { macro: mean(cells), cells };
+    const [value] = mean(cells), half = Math.hypot(...cells.map(([, low, high]) => low === null ? NaN : (high - low) / 2)) / cells.length;
+    return { macro: Number.isNaN(half) ? mean(cells) : [value, Math.max(0, value - half), Math.min(1, value + half)], cells };
   }
   const mean = (triples) => triples.some(([value]) => value === null) || !triples.length ? [null, null, null]
     : [triples.reduce((sum, [value]) => sum + value, 0) / triples.length, null, null];
@@ -363,7 +364,7 @@
     into("answers",
       answer("Which system is best?", name(first), ` has the highest macro-F1, ${share(value)} (1 is every rare star found and no false alarm), over ${plural(track.tasks.length, "task")} of the ${track.track} track.`,
         trivial ? [" The best that looks at no spectrum, ", name(trivial), `, reaches ${share(of(trivial.f1)[0])}.`] : ""),
-      answer("How sure are we?", `The 95 % interval is ${span(low, high)}, from ${whole(track.n.reduce((a, b) => a + b, 0))} candidates. With 95 % confidence its true rank is ${rank(found.rank)} of ${ranked.length}`,
+      answer("How sure are we?", "The 95 % interval is ", el("span", { class: "whole" }, span(low, high)), `, from ${whole(track.n.reduce((a, b) => a + b, 0))} candidates. With 95 % confidence its true rank is `, el("span", { class: "whole" }, `${rank(found.rank)} of ${ranked.length}`),
         tied.length ? [": ", el("bdi", null, others), ` ${tied.length > 1 ? "are" : "is"} tied with it.`] : ".", " ", el("a", { href: "method.html" }, "How ranks are made")),
       example ? answer("Why that answer?", `Asked “${example.question}”, `, el("bdi", null, system.name), ` said YES for its ${SpecVI.features(example.found)}. Each was looked for in the flux, and is there. `,
         el("a", { href: SpecVI.candidate_address(data.id, example.group, example.id, example.system) }, "Replay the inspection")) : null);
