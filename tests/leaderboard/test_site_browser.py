@@ -471,6 +471,33 @@ def test_no_page_is_wider_than_the_screen(browser, site, width):
     reader.context.close()
 
 
+def test_on_a_phone_the_tracks_stand_in_a_row_and_intervals_are_not_cut(browser, rated, site):
+    made, folder = rated
+    reader = Reader(browser, folder)
+    reader.page.set_viewport_size({"width": 375, "height": 800})
+    page = reader.open("index.html")
+    tops = page.evaluate("[...document.querySelectorAll('#tracks button')].map((one) => one.offsetTop)")
+    assert (len(tops), len(set(tops))) == (len(made.tracks), 1)
+    page = reader.open("task.html")
+    assert page.evaluate("(() => { const box = document.querySelector('#systems .scroll'); return box.scrollWidth - box.clientWidth; })()") <= 0  # fmt: skip
+    reader.context.close()
+
+
+def test_a_stranger_is_told_what_tracks_tasks_and_scores_are(reader, found):
+    page = reader.open("index.html")
+    assert "(1 is every rare star found and no false alarm)" in page.inner_text("#answers")
+    assert page.inner_text("#about-metric").startswith("Main track. Rare kinds of star")
+    assert reader.texts(".legend > span") == ["CV Cataclysmic Variables"]
+    reader.settled(lambda: page.click("[data-track=cross-task]"))
+    assert page.inner_text("#about-metric").startswith("Cross-task track. Kinds of star that the main track")
+    assert reader.texts(".legend > span") == ["O O-type Star"]
+    page.goto("about:blank")
+    reader.open("candidate.html")
+    order = [name for name in found.boards[0].tracks[0].order if "alert" not in name]
+    shown = [name for name in reader.texts("#answers tbody a bdi") if "alert" not in name]
+    assert shown == order  # by rank, as in the table
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [
