@@ -100,7 +100,7 @@ def test_a_leaderboards_folder_has_its_probes_by_id(root, tmp_path):
 def test_the_page_gets_the_numbers_of_the_report(root):
     report = gather([root / "reader"], probes=[root / "p-reader"]).probes[0]
     (report,) = report.values()
-    of_model = report.model_copy(update={"vetter": "reader:/home/somebody/model"})
+    of_model = report.model_copy(update={"vetter": "reader:/srv/somebody/model"})
     assert probe_data(of_model)["vetter"] == "reader"
     made = probe_data(report)
     masked = next(one for one in made["probes"] if one["name"] == "masked" and one["against"] is None)
