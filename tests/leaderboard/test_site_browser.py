@@ -755,14 +755,19 @@ def test_a_part_that_is_missing_is_said(browser, site, tmp_path):
     reader.context.close()
 
 
-def test_on_paper_the_spectrum_keeps_its_height(reader):
-    page = reader.open("candidate.html")
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_on_paper_the_spectrum_keeps_its_height(reader, when):
+    page = reader.page
+    if when == "before":
+        page.emulate_media(media="print")
+    reader.open("candidate.html")
     page.emulate_media(media="print")
     page.wait_for_timeout(300)
     box = page.locator("#scope svg").bounding_box()
     flux = page.locator("#scope .flux").bounding_box()
     assert box["height"] > 200
     assert flux["height"] > 0.4 * box["height"]
+    assert flux["width"] > 0.8 * box["width"]
 
 
 def test_the_columns_box_closes_by_escape_and_by_a_click_elsewhere(reader):
