@@ -7,6 +7,7 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel
 from specvi_benchmark.scoring import Results, Rows, ScoredSplit
 from specvi_benchmark.scoring.compare import rank
+from specvi_benchmark.scoring.compared_metric import BRIER, DEFAULT
 from specvi_benchmark.scoring.intervals import RESAMPLES
 from specvi_benchmark.scoring.results import MacroScore, TaskScore
 from specvi_benchmark.tasks.task import Track
@@ -37,8 +38,25 @@ class Unranked(StrictModel):
     reason: str
 
 
+OtherMetric = Literal["accuracy", "brier"]
+COMPARED_AS: Mapping[OtherMetric, str] = {"accuracy": "mean-accuracy", "brier": BRIER}
+"""What else a track is ranked by, beside macro-F1: means over its tasks; and what a comparison calls it."""
+
+
+class OtherRanking(StrictModel):
+    """The same systems ranked by another metric, best first: by mean accuracy, or from the lowest mean Brier score.
+
+    ``errors`` as in `TrackTable`, in the order of this ranking.
+    """
+
+    metric: OtherMetric
+    ranked: tuple[Standing, ...]
+    unranked: tuple[Unranked, ...]
+    errors: tuple[float, ...]
+
+
 class TrackTable(StrictModel):
-    """The ranking of one track, by macro-F1 over its tasks; highest first.
+    """The ranking of one track, by macro-F1 over its tasks; highest first. ``others`` rank it by other metrics.
 
     ``errors`` are standard errors of the differences between ranked systems, to five digits: of the first with each
     below it, then of the second, and so on. With them another pool of the same systems can be ranked; docs/leaderboard.md.
@@ -50,6 +68,7 @@ class TrackTable(StrictModel):
     unranked: tuple[Unranked, ...]
     resamples: int
     errors: tuple[float, ...]
+    others: tuple[OtherRanking, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -132,25 +151,34 @@ def _track_table(macro: MacroScore, entries: Sequence[Entry]) -> TrackTable:
     replaced = {entry.system.name: entry.system.about.superseded_by for entry in entries}
     current = {entry.system.name: entry.rows for entry in entries if not replaced[entry.system.name]}
     found = _ranking(current, macro.track)
-    return TrackTable(
-        track=macro.track,
-        tasks=macro.tasks,
-        ranked=found.ranked,
-        unranked=(
+
+    def unranked(made: _Ranking) -> tuple[Unranked, ...]:
+        return (
             *(
                 row.model_copy(update={"reason": _incomplete(results[row.system])})
                 if not results[row.system].rankable
                 else row
-                for row in found.unranked
+                for row in made.unranked
             ),
             *(
                 Unranked(system=name, reason=f"superseded by {newer}")
                 for name, newer in replaced.items()
                 if newer
             ),
-        ),
+        )
+
+    by_others = {metric: _ranking(current, macro.track, name) for metric, name in COMPARED_AS.items()}
+    return TrackTable(
+        track=macro.track,
+        tasks=macro.tasks,
+        ranked=found.ranked,
+        unranked=unranked(found),
         resamples=found.resamples,
         errors=found.errors,
+        others=tuple(
+            OtherRanking(metric=metric, ranked=made.ranked, unranked=unranked(made), errors=made.errors)
+            for metric, made in by_others.items()
+        ),
     )
 
 
@@ -163,12 +191,12 @@ class _Ranking(StrictModel):
     errors: tuple[float, ...]
 
 
-def _ranking(systems: Mapping[str, Rows], track: Track) -> _Ranking:
+def _ranking(systems: Mapping[str, Rows], track: Track, metric: str = DEFAULT) -> _Ranking:
     names = sorted(systems)
     resamples = resamples_for(len(names))
 
     def made() -> str:
-        found = rank(systems, track=track, resamples=resamples)
+        found = rank(systems, metric, track=track, resamples=resamples)
         return _Ranking(
             ranked=tuple(Standing(**row._asdict()) for row in found.sets),
             unranked=tuple(Unranked(**row.model_dump()) for row in found.left_out),
@@ -180,6 +208,7 @@ def _ranking(systems: Mapping[str, Rows], track: Track) -> _Ranking:
         "ranking": names,
         "answers": rows_digest(systems[name] for name in names),
         "track": track,
+        "metric": metric,
         "resamples": resamples,
     }
     return _Ranking.model_validate_json(kept_text(what, made))

@@ -1,18 +1,21 @@
 """``leaderboard.json``: everything a site or a reader needs, with stable ids; each system's full results lie beside it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 from specvi_benchmark.files import StrictModel, write_json, write_text
+from specvi_benchmark.probes.moves import Move
+from specvi_benchmark.probes.report import Asked, NotAsked, ProbeReport, sentences
 from specvi_benchmark.scoring import Results
 from specvi_benchmark.scoring.measure import Measure
 from specvi_benchmark.scoring.results import Measures, ScoredSplit, TaskScore
 from specvi_benchmark.tasks.task import Track
-from specvi_leaderboard.board import Board, TrackTable
+from specvi_leaderboard.board import Board, OtherMetric, OtherRanking, TrackTable
 from specvi_leaderboard.entry import About, System, slug
+from specvi_leaderboard.probed import Probes
 from specvi_leaderboard.reported import Reported, reported
 
 PUBLISHED_FILE = "leaderboard.json"
@@ -69,18 +72,61 @@ class Line(StrictModel):
     tasks: tuple[Cell, ...]
 
 
+class Place(StrictModel):
+    """One system in a ranking by another metric than macro-F1; fields as in `Line`."""
+
+    id: str
+    rank_best: int | None
+    rank_worst: int | None
+    tied_with: tuple[str, ...]
+    unranked: str | None
+
+
+class OtherTable(StrictModel):
+    """The track ranked by mean accuracy, or by mean Brier score with the lowest first. ``errors`` as in the ranking."""
+
+    metric: OtherMetric
+    errors: tuple[float, ...]
+    places: tuple[Place, ...]
+
+
 class Table(StrictModel):
-    """One track, its ranked systems first and highest first. ``resamples`` and ``errors`` as in the ranking."""
+    """One track by macro-F1, its ranked systems first and highest first; ``others`` rank it by other metrics.
+
+    ``resamples``, of every ranking, and ``errors`` as in the ranking.
+    """
 
     track: Track
     tasks: tuple[str, ...]
     resamples: int
     errors: tuple[float, ...]
     lines: tuple[Line, ...]
+    others: tuple[OtherTable, ...]
+
+
+class PublishedProbes(StrictModel):
+    """What probes found of a system, as ``probe.json`` has it; they move no score and no rank.
+
+    ``part``, ``track`` and ``task`` say which candidates were asked about, None: all. ``sentences`` say it in words.
+    """
+
+    probe_version: int
+    seed: int
+    part: str | None
+    track: str | None
+    task: str | None
+    candidates: int
+    asked: tuple[Asked, ...]
+    not_asked: tuple[NotAsked, ...]
+    moves: tuple[Move, ...]
+    sentences: tuple[str, ...]
 
 
 class Listed(About):
-    """A system of a board. ``results`` is the path of everything its score says, beside ``leaderboard.json``."""
+    """A system of a board. ``results`` is the path of everything its score says, beside ``leaderboard.json``.
+
+    ``probes`` is None where nobody probed it.
+    """
 
     name: str
     vetter: str
@@ -88,6 +134,7 @@ class Listed(About):
     seconds: float | None
     usd_per_1000: float | None
     results: str
+    probes: PublishedProbes | None
 
 
 class PublishedBoard(StrictModel):
@@ -118,14 +165,24 @@ class Leaderboard(StrictModel):
     reported: Reported
 
 
-def publish(boards: Sequence[Board], title: str, withdrawn: Sequence[Withdrawn] = ()) -> Leaderboard:
-    """Return the content of ``leaderboard.json``; the same boards give the same content."""
+def publish(
+    boards: Sequence[Board],
+    title: str,
+    withdrawn: Sequence[Withdrawn] = (),
+    probes: Sequence[Probes] = (),
+) -> Leaderboard:
+    """Return the content of ``leaderboard.json``; the same boards give the same content.
+
+    ``probes`` are those of each board, or empty.
+    """
     return Leaderboard(
         schema_version=SCHEMA_VERSION,
         title=title,
         suite=version("specvi-bench"),
         date=boards[0].date if boards else None,
-        boards=tuple(_board(board) for board in boards),
+        boards=tuple(
+            _board(board, found) for board, found in zip(boards, probes or [{} for _ in boards], strict=True)
+        ),
         withdrawn=tuple(withdrawn),
         reported=reported(),
     )
@@ -161,7 +218,7 @@ def _results_path(board: Board, system: System) -> str:
     return f"{RESULTS_FOLDER}/{board_id(board)}/{system.about.id}.json"
 
 
-def _board(board: Board) -> PublishedBoard:
+def _board(board: Board, probes: Probes) -> PublishedBoard:
     return PublishedBoard(
         id=board_id(board),
         split=board.split,
@@ -169,12 +226,12 @@ def _board(board: Board) -> PublishedBoard:
         scoring_version=board.scoring_version,
         rule=board.rule,
         lacking=board.lacking,
-        systems=tuple(_listed(board, system) for system in board.systems),
+        systems=tuple(_listed(board, system, probes.get(system.about.id)) for system in board.systems),
         tables=tuple(_table(board, table) for table in board.tracks),
     )
 
 
-def _listed(board: Board, system: System) -> Listed:
+def _listed(board: Board, system: System, probes: ProbeReport | None) -> Listed:
     return Listed(
         **dict(system.about),
         name=system.name,
@@ -183,23 +240,33 @@ def _listed(board: Board, system: System) -> Listed:
         seconds=system.seconds,
         usd_per_1000=None if system.cost_usd is None else 1000 * system.cost_usd,
         results=_results_path(board, system),
+        probes=_probes(probes) if probes else None,
+    )
+
+
+def _probes(report: ProbeReport) -> PublishedProbes:
+    return PublishedProbes(
+        probe_version=report.probe_version,
+        seed=report.seed,
+        part=report.split.part,
+        track=report.split.track,
+        task=report.split.task,
+        candidates=report.candidates,
+        asked=report.asked,
+        not_asked=report.not_asked,
+        moves=report.moves,
+        sentences=tuple(sentences(report)),
     )
 
 
 def _table(board: Board, table: TrackTable) -> Table:
     ids = {system.name: system.about.id for system in board.systems}
-    standings = {row.system: row for row in table.ranked}
-    reasons = {row.system: row.reason for row in table.unranked}
     lines = []
-    for name in table.order:
-        standing, results = standings.get(name), board.system(name).results
+    for place, name in zip(_places(table, ids), table.order, strict=True):
+        results = board.system(name).results
         lines.append(
             Line(
-                id=ids[name],
-                rank_best=standing.rank_best if standing else None,
-                rank_worst=standing.rank_worst if standing else None,
-                tied_with=tuple(ids[other] for other in standing.tied_with) if standing else (),
-                unranked=reasons.get(name),
+                **dict(place),
                 macro=board.macro(table.track, name).ranked,
                 tasks=tuple(_cell(results, board.task(table.track, key, name)) for key in table.tasks),
             )
@@ -210,7 +277,24 @@ def _table(board: Board, table: TrackTable) -> Table:
         resamples=table.resamples,
         errors=table.errors,
         lines=tuple(lines),
+        others=tuple(
+            OtherTable(metric=one.metric, errors=one.errors, places=tuple(_places(one, ids)))
+            for one in table.others
+        ),
     )
+
+
+def _places(ranking: TrackTable | OtherRanking, ids: Mapping[str, str]) -> Iterator[Place]:
+    for row in ranking.ranked:
+        yield Place(
+            id=ids[row.system],
+            rank_best=row.rank_best,
+            rank_worst=row.rank_worst,
+            tied_with=tuple(ids[other] for other in row.tied_with),
+            unranked=None,
+        )
+    for left in ranking.unranked:
+        yield Place(id=ids[left.system], rank_best=None, rank_worst=None, tied_with=(), unranked=left.reason)
 
 
 def _cell(results: Results, score: TaskScore) -> Cell:

@@ -120,7 +120,7 @@ def rows_digest(rows: Iterable[Rows]) -> str:
     digest = hashlib.sha256()
     for system in rows:
         digest.update(repr(system.groups).encode())
-        for array in (system.group, system.positive, system.call, system.object_code):
+        for array in (system.group, system.positive, system.call, system.object_code, system.p_yes_or_nan):
             digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
@@ -162,6 +162,7 @@ def _packed(scored: Scored) -> bytes:
         positive=rows.positive,
         call=rows.call,
         object_code=rows.object_code,
+        p_yes=rows.p_yes_or_nan,
     )
     return stream.getvalue()
 
@@ -175,6 +176,7 @@ def _read(path: Path) -> Scored:
             positive=arrays["positive"],
             call=arrays["call"],
             object_code=arrays["object_code"],
+            p_yes=arrays["p_yes"],
         )
     results = Results.model_validate(told["results"])
     return Scored(results, rows, told["seconds"], told["cost_usd"])

@@ -4,6 +4,7 @@ import itertools
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.scoring.compare import candidates_to_separate, compare, mcnemar_p
+from specvi_benchmark.scoring.compare import candidates_to_separate, compare, mcnemar_p, rank
 from specvi_benchmark.scoring.compared_metric import parse_metric
 from specvi_benchmark.scoring.ledger import CALLS, Group, Rows
 from specvi_benchmark.scoring.paired import _Pairs, paired_draws
@@ -64,6 +65,11 @@ def brute_force(systems, names, kind, weights, objects):
         said = np.where(rows.positive, rows.call == 0, rows.call != 1)
         if kind == "accuracy":
             return np.average(said == rows.positive, weights=w)
+        if kind in {"mean-accuracy", "brier"}:
+            loss = (said != rows.positive) if kind == "mean-accuracy" else (rows.p_yes - rows.positive) ** 2
+            return 1 - np.mean(
+                [np.average(loss[rows.group == g], weights=w[rows.group == g]) for g in (0, 1)]
+            )
         scores = [
             f1_score(rows.positive[rows.group == g], said[rows.group == g], sample_weight=w[rows.group == g])
             for g in range(len(rows.groups))
@@ -94,12 +100,14 @@ def spread(difference, weights, keys):
     return total
 
 
-@pytest.mark.parametrize("kind", ["macro-f1", "accuracy"])
+@pytest.mark.parametrize("kind", ["macro-f1", "accuracy", "mean-accuracy", "brier"])
 @pytest.mark.parametrize("shared", [False, True], ids=["one row an object", "several rows an object"])
 def test_value_and_error_are_those_of_the_delta_method_object_by_object(kind, shared):
     rng = np.random.default_rng(2)
     objects = np.unique(rng.integers(0, 30, 60), return_inverse=True)[1] if shared else np.arange(60)
     systems = random_systems(rng, n=60, objects=objects)
+    for name, rows in systems.items():  # hundredths, so that credits are whole numbers of units
+        systems[name] = replace(rows, p_yes=rng.integers(0, 101, 60) / 100)
     names = sorted(systems)
     draws = paired_draws(panel(systems), metric_of(systems["s0"], kind), resamples=2)
     weights = np.ones(objects.max() + 1)
@@ -118,7 +126,10 @@ def test_value_and_error_are_those_of_the_delta_method_object_by_object(kind, sh
             tp, fp = (said & rows.positive & mine).sum(), (said & ~rows.positive & mine).sum()
             whole = (rows.positive & mine).sum() + tp + fp
             f1 = 2 * tp / whole
-            alpha = ((2 - f1) if truth else -f1) / whole / 2 if kind == "macro-f1" else 1 / len(objects)
+            alpha = {
+                "macro-f1": ((2 - f1) if truth else -f1) / whole / 2,
+                "accuracy": 1 / len(objects),
+            }.get(kind, 1 / mine.sum() / 2)
             kernel[k] += (alpha * (sizes**2).sum() / sizes.sum()) ** 2 / 4
     for k, (a, b) in enumerate(itertools.combinations(range(3), 2)):
         expected = spread(influence[a] - influence[b], weights, keys) + kernel[a] + kernel[b]
@@ -385,6 +396,8 @@ def test_a_margin_tells_equivalent_systems_from_open_ones():
         ("accuracy", (0, 1), "accuracy"),
         ("F1:cs", (1,), "f1"),
         ("accuracy:cv", (0,), "accuracy"),
+        ("mean-accuracy", (0, 1), "mean-accuracy"),
+        ("brier", (0, 1), "brier"),
     ],
 )
 def test_metrics_are_read_by_name(text, places, kind):
@@ -455,3 +468,49 @@ def test_the_number_of_threads_changes_nothing():
         )
         said.add(done.stdout)
     assert len(said) == 1
+
+
+def test_a_brier_ranking_of_zeros_and_ones_is_that_of_accuracy():
+    """(p − truth)² is then 0 or 1, and 1 less its mean the accuracy."""
+    systems = random_systems(np.random.default_rng(3), systems=6, n=300, quality=[0, 0.4, 0.5, 1, 1.1, 2])
+    sure = {name: replace(rows, p_yes=(rows.call == 0).astype(float)) for name, rows in systems.items()}
+    by_accuracy = rank(sure, "mean-accuracy", resamples=2000)
+    by_brier = rank(sure, "brier", resamples=2000)
+    assert [one.system for one in by_accuracy.sets] != [one.system for one in by_accuracy.sets[::-1]]
+    assert any(one.rank_best > 1 for one in by_accuracy.sets)  # something is found
+    assert by_brier.sets == by_accuracy.sets
+    np.testing.assert_allclose(by_brier.errors, by_accuracy.errors)
+    # A mean over tasks of one size is the accuracy of all together.
+    assert by_accuracy.sets == rank(sure, "accuracy", resamples=2000).sets
+
+
+def test_the_lowest_brier_score_comes_first_and_a_system_without_p_is_not_ranked():
+    rng = np.random.default_rng(5)
+    systems = random_systems(rng, systems=4, n=400)
+    truth = systems["s0"].positive
+    near, far = (np.clip(truth + move * rng.normal(size=400), 0, 1) for move in (0.1, 0.6))
+    holes = np.where(np.arange(400) < 3, np.nan, near)
+    p = {"s0": far, "s1": near, "s2": None, "s3": holes}
+    found = rank({n: replace(r, p_yes=p[n]) for n, r in systems.items()}, "brier", resamples=500)
+    assert [(one.system, one.rank_best, one.rank_worst) for one in found.sets] == [("s1", 1, 1), ("s0", 2, 2)]
+    reasons = {one.system: one.reason for one in found.left_out}
+    assert reasons == {
+        "s2": "the system gives no probability",
+        "s3": "no P(YES) for 3 of 400 candidates",
+    }
+    with pytest.raises(UserError, match="Brier"):
+        compare(systems, "brier")
+
+
+def test_mean_accuracy_weighs_tasks_alike():
+    rng = np.random.default_rng(6)
+    group = (np.arange(300) >= 250).astype(int)
+    positive = rng.random(300) < 0.5
+    calls = {name: rng.integers(0, 2, 300) for name in "ab"}
+    systems = {name: rows_of(call, positive, group, None, GROUPS) for name, call in calls.items()}
+    found = {row.system: row for row in compare(systems, "mean-accuracy", resamples=500).systems}
+    for name, call in calls.items():
+        right = (call == 0) == positive
+        expected = (right[:250].mean() + right[250:].mean()) / 2
+        assert found[name].value == pytest.approx(expected)
+        assert found[name].low < expected < found[name].high

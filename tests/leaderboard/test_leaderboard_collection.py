@@ -256,6 +256,13 @@ def test_the_published_file_reads_back_and_has_a_schema(keep):
     assert line.tasks[0].f1.value == 1
     ranked = sum(row.rank_best is not None for row in board.tables[0].lines)
     assert len(board.tables[0].errors) == ranked * (ranked - 1) // 2
+    by_accuracy, by_brier = board.tables[0].others
+    assert (by_accuracy.metric, by_brier.metric) == ("accuracy", "brier")
+    strong = by_accuracy.places[0]
+    assert (strong.id, strong.rank_best, strong.rank_worst) == ("strong", 1, 1)
+    assert len(by_accuracy.errors) == ranked * (ranked - 1) // 2
+    (reason,) = {place.unranked for place in by_brier.places if place.id in {"strong", "weak"}}
+    assert reason == "the system gives no probability"
     schema = json_schema()
     assert schema["$schema"].endswith("2020-12/schema")
     assert {"boards", "reported", "withdrawn", "schema_version"} <= set(schema["required"])

@@ -9,7 +9,9 @@ from specvi_benchmark.errors import UserError
 from specvi_benchmark.runs.record import choose_split
 from specvi_leaderboard.gather import gather
 from specvi_leaderboard.probed import probes_of_folder
+from specvi_leaderboard.published import Leaderboard
 from specvi_leaderboard.site.probe import probe_data
+from specvi_leaderboard.site.write import write_site
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +100,8 @@ def test_a_leaderboards_folder_has_its_probes_by_id(root, tmp_path):
 def test_the_page_gets_the_numbers_of_the_report(root):
     report = gather([root / "reader"], probes=[root / "p-reader"]).probes[0]
     (report,) = report.values()
+    of_model = report.model_copy(update={"vetter": "reader:/srv/somebody/model"})
+    assert probe_data(of_model)["vetter"] == "reader"
     made = probe_data(report)
     masked = next(one for one in made["probes"] if one["name"] == "masked" and one["against"] is None)
     task, truth, n, before, after, change = masked["moves"][0]
@@ -114,3 +118,28 @@ def test_the_page_gets_the_numbers_of_the_report(root):
     against = next(one for one in made["probes"] if one["name"] == "masked" and one["against"] is not None)
     assert against["honest"] == "fewer YES"
     assert [move[0] for move in masked["moves"] if move[1] == "NO"] == [None, "cv", "cs", "ss", "mg", "wd"]
+
+
+def test_the_published_file_holds_what_the_page_of_a_system_shows(root, tmp_path):
+    found = gather([root / "reader", root / "other"], probes=[root / "p-reader"])
+    write_site(found, tmp_path, with_candidates=False)
+    (board,) = Leaderboard.model_validate_json((tmp_path / "leaderboard.json").read_text()).boards
+    probed = {system.name: system.probes for system in board.systems if system.probes}
+    assert list(probed) == ["reader"]
+    (report,) = found.probes[0].values()
+    made = probed["reader"]
+    assert (made.moves, made.asked, made.not_asked) == (report.moves, report.asked, report.not_asked)
+    assert (made.candidates, made.seed, made.part) == (report.candidates, 7, report.split.part)
+    shown = probe_data(report)
+    assert list(made.sentences) == shown["sentences"]
+    for one in shown["probes"]:  # every move on the page is one of the file
+        for task, truth, n, before, after, _ in one["moves"]:
+            assert any(
+                (m.probe, m.task, m.truth, m.candidates, m.yes_before, m.yes_after)
+                == (one["name"], task or "all", truth, n, before, after)
+                for m in made.moves
+            )
+    text = (tmp_path / "leaderboard.json").read_text()
+    assert str(root) not in text  # no path of the machine it was made on
+    schema = json.loads((tmp_path / "leaderboard.schema.json").read_text())
+    assert {"PublishedProbes", "Move", "OtherTable"} <= set(schema["$defs"])

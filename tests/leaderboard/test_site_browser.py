@@ -30,6 +30,7 @@ from specvi_leaderboard.collection import Collection
 from specvi_leaderboard.gather import gather
 from specvi_leaderboard.published import Withdrawn
 from specvi_leaderboard.site.cost import first_page_B, made_up, made_up_entries
+from specvi_leaderboard.site.page import rank_text
 from specvi_leaderboard.site.write import write_site
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -242,11 +243,9 @@ def test_ranks_of_a_pool_follow_holm(reader):
     page = reader.open("index.html")
     made = page.evaluate(
         """() => {
-          const line = (s, f1) => ({ s, f1: [f1, 0, 0], rank: [1, 1] });
-          const track = { lines: [line(0, 9000), line(1, 8000), line(2, 7950), line(3, 1000)] };
-          const errors = [3000, 3000, 3000, 3000, 3000, 3000];
-          const found = SpecVI.ranks.among(track, errors, 10000, 100000, new Set([0, 1, 2, 3]));
-          const few = SpecVI.ranks.among(track, errors, 10000, 100000, new Set([1, 2]));
+          const value = (s) => [0.9, 0.8, 0.795, 0.1][s], errors = Array(6).fill(0.03);
+          const among = (shown) => SpecVI.ranks.among({ s: [0, 1, 2, 3] }, value, errors, new Set(shown));
+          const found = among([0, 1, 2, 3]), few = among([1, 2]);
           return [[...found.values()].map((one) => one.rank), [...few.values()].map((one) => one.rank),
             [0.5, 1, 1.96, 3, 3.5, 6].map(SpecVI.ranks.two_sided)];
         }"""
@@ -431,6 +430,7 @@ PAGES = (
     "index.html",
     "plain.html",
     "index.html#metric=purity",
+    "index.html#metric=brier",
     "system.html",
     "task.html",
     "candidate.html",
@@ -469,6 +469,33 @@ def test_no_page_is_wider_than_the_screen(browser, site, width):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
     assert reader.faults == []
     reader.context.close()
+
+
+def test_on_a_phone_the_tracks_stand_in_a_row_and_intervals_are_not_cut(browser, rated, site):
+    made, folder = rated
+    reader = Reader(browser, folder)
+    reader.page.set_viewport_size({"width": 375, "height": 800})
+    page = reader.open("index.html")
+    tops = page.evaluate("[...document.querySelectorAll('#tracks button')].map((one) => one.offsetTop)")
+    assert (len(tops), len(set(tops))) == (len(made.tracks), 1)
+    page = reader.open("task.html")
+    assert page.evaluate("(() => { const box = document.querySelector('#systems .scroll'); return box.scrollWidth - box.clientWidth; })()") <= 0  # fmt: skip
+    reader.context.close()
+
+
+def test_a_stranger_is_told_what_tracks_tasks_and_scores_are(reader, found):
+    page = reader.open("index.html")
+    assert "(1 is every rare star found and no false alarm)" in page.inner_text("#answers")
+    assert page.inner_text("#about-metric").startswith("Main track. Rare kinds of star")
+    assert reader.texts(".legend > span") == ["CV Cataclysmic Variables"]
+    reader.settled(lambda: page.click("[data-track=cross-task]"))
+    assert page.inner_text("#about-metric").startswith("Cross-task track. Kinds of star that the main track")
+    assert reader.texts(".legend > span") == ["O O-type Star"]
+    page.goto("about:blank")
+    reader.open("candidate.html")
+    order = [name for name in found.boards[0].tracks[0].order if "alert" not in name]
+    shown = [name for name in reader.texts("#answers tbody a bdi") if "alert" not in name]
+    assert shown == order  # by rank, as in the table
 
 
 @pytest.mark.parametrize(
@@ -535,12 +562,212 @@ def test_back_and_forward_go_through_what_was_looked_at(reader):
         )
 
 
-def test_ranks_are_said_to_be_by_macro_f1_whatever_is_shown(reader):
-    page = reader.open("index.html")
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory):
+    """Return a board of systems that all give P(YES), and its site."""
+    folder = tmp_path_factory.mktemp("rated")
+    collection = made_up(tuple(made_up_entries(12, 480)))
+    write_site(collection, folder, with_candidates=False)
+    return collection.boards[0], folder
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "brier"])
+def test_a_metric_with_a_ranking_of_its_own_is_ranked_by_it(browser, rated, metric):
+    made, folder = rated
+    table = made.tracks[0]
+    ranking = next(one for one in table.others if one.metric == metric)
+    standings = {row.system: row for row in ranking.ranked}
+    assert any(row.rank_best > 1 for row in ranking.ranked)  # something is found
+    assert [row.system for row in ranking.ranked] != [row.system for row in table.ranked]
+    reader = Reader(browser, folder)
+    page = reader.open(f"index.html#metric={metric}")
+    page.wait_for_function("() => /\\d/.test(document.querySelector('#rows .rank').textContent)")
     assert page.inner_text("[data-sort=rank]") == "Rank"
-    reader.settled(lambda: page.select_option("#metric", "brier"))
+    assert "by macro-F1" in page.inner_text("#about-metric")  # of the board as a whole
+    shown = dict(zip(reader.names(), reader.texts("#rows .rank"), strict=True))
+    assert shown == {name: rank_text(row) for name, row in standings.items()}
+    assert reader.names() == sorted(table.order, key=lambda name: -other_value(made, metric, name))
+    if metric == "brier":  # as if the tasks were drawn apart from each other
+        parts = made.system(reader.names()[0]).results.beyond.probability
+        brier = [one.versions[0].brier for one in parts if one.track == table.track]
+        half = np.sqrt(sum((one.high - one.low) ** 2 / 4 for one in brier)) / len(brier)
+        value, low, high = map(float, re.findall(r"[\d.]+", reader.texts("#rows .macro")[0]))
+        np.testing.assert_allclose([low, high], [value - half, value + half], atol=2e-3)
+    page.hover("#rows tr:first-child th")
+    assert page.locator("#rows tr.with").count() == len(standings[reader.names()[0]].tied_with)
+
+    # Of some of them, by Holm's method on the same differences and errors.
+    reader.settled(lambda: page.fill("#search", "system 00"))
+    kept = [
+        row.system for row in ranking.ranked if made.system(row.system).trivial or "system 00" in row.system
+    ]
+    assert set(reader.names()) == set(kept)
+    assert len(kept) < len(ranking.ranked)
+    assert dict(zip(reader.names(), reader.texts("#rows .rank"), strict=True)) == holm_ranks(
+        made, ranking, kept
+    )
+    with page.expect_download() as waiting:
+        page.click("#csv")
+    rows = list(csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text(encoding="utf-8"))))
+    assert {row["ranked_by"] for row in rows} == {metric}
+    ends = {row["system"]: list(dict.fromkeys([row["rank_best"], row["rank_worst"]])) for row in rows}
+    assert {name: "–".join(two) for name, two in ends.items()} == holm_ranks(made, ranking, kept)
+    assert reader.faults == []
+    reader.context.close()
+
+
+def other_value(made, metric, name):
+    """Return mean accuracy, or the mean Brier score with its sign changed: higher is better."""
+    track = made.tracks[0].track
+    if metric == "accuracy":
+        return made.macro(track, name).ranked.accuracy.value
+    parts = made.system(name).results.beyond.probability
+    return -np.mean([one.versions[0].brier.value for one in parts if one.track == track])
+
+
+def holm_ranks(made, ranking, kept):
+    """Rank some systems of a ranking by Holm's method, with SciPy and numbers from the board."""
+    from scipy.stats import norm
+
+    names = [row.system for row in ranking.ranked]
+    value = partial(other_value, made, ranking.metric)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    p = {
+        (a, b): 2 * norm.sf(abs(value(a) - value(b)) / error)
+        for (a, b), error in zip(pairs, ranking.errors, strict=True)
+        if a in kept and b in kept
+    }
+    ranks = {name: [1, len(kept)] for name in kept}
+    for left, (better, worse) in enumerate(sorted(p, key=p.get)):
+        if p[better, worse] * (len(p) - left) > 0.05:
+            break
+        ranks[worse][0] += 1
+        ranks[better][1] -= 1
+    return {name: str(a) if a == b else f"{a}–{b}" for name, (a, b) in ranks.items()}
+
+
+def test_a_system_without_probabilities_has_no_rank_by_the_brier_score(reader):
+    page = reader.open("index.html#metric=brier")
+    page.wait_for_selector("#rows .note")
+    assert set(reader.texts("#rows .rank")) == {"– not ranked"}
+    assert "not ranked: the system gives no probability" in reader.row("near").inner_text()
+    assert "incomplete" in reader.row("=broken").inner_text()
+
+
+@pytest.mark.parametrize("metric", ["purity", "deferral"])
+def test_where_a_metric_has_no_ranks_it_is_said_why_and_whose_are_shown(reader, found, metric):
+    page = reader.open(f"index.html#metric={metric}")
     assert page.inner_text("[data-sort=rank]") == "Rank by macro-F1"
-    assert "Ranks are always by macro-F1" in page.inner_text("#about-metric")
+    assert "No ranks by it: " in page.inner_text("#about-metric")
+    standings = {row.system: rank_text(row) for row in found.boards[0].tracks[0].ranked}
+    assert reader.row("near").locator(".rank").inner_text() == standings["near"]
+
+
+def changed_data(site, to, name, change):
+    """Copy a site, with one of its files of data changed; ``name`` is a pattern below ``data``."""
+    shutil.copytree(site, to)
+    path = next((to / "data").glob(name))
+    head, _, rest = path.read_text(encoding="utf-8").partition(",")
+    value = json.loads(rest.removesuffix(");\n"))
+    change(value)
+    path.write_text(f"{head},{json.dumps(value)});\n", encoding="utf-8")
+    return to
+
+
+def test_an_inspection_without_a_step_is_said_to_have_none(browser, site, tmp_path):
+    def empty(candidate):
+        for trace in candidate["traces"].values():
+            trace["turns"] = [one for one in trace["turns"] if one["role"] == "system"]
+
+    there = changed_data(site, tmp_path / "site", "*/candidate/main-cv-0.js", empty)
+    reader = Reader(browser, there)
+    page = reader.open("candidate.html#group=main-cv")
+    assert "ended before it looked at anything" in page.inner_text("#said")
+    assert page.locator("#steps button").count() == 0
+    assert reader.texts("#claims li")
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_a_replay_that_plays_ends_when_another_candidate_is_shown(browser, site):
+    reader = Reader(browser, site)
+    reader.page.clock.install()
+    page = reader.open("candidate.html#group=main-cv")
+    page.click("#play")
+    assert page.inner_text("#step-said") == "Step 2 of 4"
+    page.click("[rel=next]")
+    page.wait_for_function("() => document.getElementById('head').textContent.includes('candidate 2 of')")
+    page.wait_for_selector("#play")
+    assert page.inner_text("#step-said") == "Step 1 of 4"
+    page.clock.run_for(10_000)
+    assert page.inner_text("#step-said") == "Step 1 of 4"
+    page.click("#play")
+    page.clock.run_for(5_000)
+    assert page.inner_text("#step-said") == "Step 4 of 4"
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_a_negative_signal_to_noise_is_counted_with_the_lowest(browser, site, tmp_path):
+    def faint(group):
+        group["snr"][0] = -0.3
+
+    there = changed_data(site, tmp_path / "site", "*/group/main-cv.js", faint)
+    reader = Reader(browser, there)
+    page = reader.open("system.html")
+    assert page.locator("#snr tbody th", has_text="below 5").count() >= 1
+    reader.open("dataset.html")
+    row = page.locator("#snr tbody tr").first.locator("th, td").all_inner_texts()
+    assert row[2] == "1"
+    assert sum(map(int, row[2:])) == 72
+    assert reader.faults == []
+    reader.context.close()
+
+
+def test_what_is_missing_is_sorted_last_both_ways(reader):
+    page = reader.open("index.html")
+    for key in ("kind", "cost", "evidence"):
+        for _ in range(2):
+            reader.settled(lambda key=key: page.click(f"[data-sort={key}]"))
+            place = {"kind": 0, "evidence": 3, "cost": 4}[key]
+            cells = [row.split("|")[place] for row in page.evaluate("""() => [...document.querySelectorAll('#rows tr')]
+                .map((row) => [...row.children].slice(-5).map((cell) => cell.textContent).join('|'))""")]  # fmt: skip
+            assert cells == sorted(cells, key=lambda text: text == "–"), key
+            assert "–" in cells
+            assert cells[0] != "–"
+
+
+def test_an_order_by_no_column_is_the_usual_one(reader):
+    page = reader.open("index.html#sort=o")  # a task of another track
+    assert page.locator("th[aria-sort]").inner_text().startswith("Macro-F1")
+    usual = reader.names()
+    reader.open("index.html")
+    assert reader.names() == usual
+
+
+def test_a_part_that_is_missing_is_said(browser, site, tmp_path):
+    shutil.copytree(site, tmp_path / "site")
+    next((tmp_path / "site" / "data").glob("*/ranking-brier.js")).unlink()
+    reader = Reader(browser, tmp_path / "site")
+    page = reader.open("index.html#metric=brier")
+    page.wait_for_function("() => document.getElementById('pool').textContent.includes('missing')")
+    assert len(reader.names()) > 4  # the table stands all the same
+    reader.context.close()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_on_paper_the_spectrum_keeps_its_height(reader, when):
+    page = reader.page
+    if when == "before":
+        page.emulate_media(media="print")
+    reader.open("candidate.html")
+    page.emulate_media(media="print")
+    page.wait_for_timeout(300)
+    box = page.locator("#scope svg").bounding_box()
+    flux = page.locator("#scope .flux").bounding_box()
+    assert box["height"] > 200
+    assert flux["height"] > 0.4 * box["height"]
+    assert flux["width"] > 0.8 * box["width"]
 
 
 def test_the_columns_box_closes_by_escape_and_by_a_click_elsewhere(reader):

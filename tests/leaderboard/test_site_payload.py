@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from specvi_benchmark.scoring import CALLS
+from specvi_benchmark.scoring.compare import compare
 from specvi_benchmark.scoring.measure import Measure
 from specvi_benchmark.spectrum import Spectrum
 from specvi_leaderboard.board import Standing
@@ -86,6 +87,23 @@ def test_ties_are_a_bit_for_each_pair(board):
     errors = payload.errors_data(board)["main"]
     assert errors == [round(1e5 * error) for error in board.tracks[0].errors]
     assert len(errors) == len(pairs)
+
+
+def test_a_ranking_by_accuracy_is_that_of_the_comparison(found, board):
+    made = payload.ranking_data(board, "accuracy")["main"]
+    rows = {entry.system.name: entry.rows for entry in found.entries[0]}
+    compared = compare({n: r for n, r in rows.items() if n != "broken"}, "mean-accuracy")
+    names = [board.systems[place].name for place in made["s"]]
+    assert names == [row.system for row in compared.systems]
+    assert made["ranks"] == [[row.rank_best, row.rank_worst] for row in compared.systems]
+    errors = {frozenset((pair.higher, pair.lower)): pair.error for pair in compared.pairs}
+    pairs = [frozenset((a, b)) for i, a in enumerate(names) for b in names[i + 1 :]]
+    assert made["errors"] == [round(100_000 * errors[pair]) for pair in pairs]
+    bits = np.unpackbits(np.frombuffer(base64.b64decode(made["ties"]), np.uint8))
+    tied = {row.system: row.tied_with for row in compared.systems}
+    assert [bool(bit) for bit in bits[: len(pairs)]] == [max(p) in tied[min(p)] for p in pairs]
+    broken = [system.name for system in board.systems].index("broken")
+    assert made["why"][broken].startswith("incomplete: `error` in CV")
 
 
 def test_a_systems_page_has_every_count_of_its_ledger(board):

@@ -25,7 +25,9 @@ def compare(
     targets: Annotated[
         list[Path], typer.Argument(help="Two or more run folders, or files of answers.", metavar="RUN...")
     ],
-    metric: Annotated[str, typer.Option(help="macro-f1, accuracy, f1:TASK or accuracy:TASK.")] = "macro-f1",
+    metric: Annotated[
+        str, typer.Option(help="macro-f1, accuracy, mean-accuracy, f1:TASK or accuracy:TASK.")
+    ] = "macro-f1",
     track: Annotated[Track | None, typer.Option(help="Which track. Default: the first there is.")] = None,
     margin: Annotated[
         float | None, typer.Option(help="What is too small to matter: tells which systems are equivalent.")

@@ -147,7 +147,6 @@ def answers_of(matched: MatchedPredictions) -> tuple[TaskAnswers, ...]:
     """Return the arrays of each task, in the order of the score's own tables."""
     rows = rows_of(matched)
     candidates = matched.split.candidates
-    p_yes = np.array([np.nan if p.p_yes is None else p.p_yes for p in matched.predictions], dtype=np.float64)
     snr = np.array([np.nan if (found := c.spectrum.snr) is None else found for c in candidates])
     tasks = []
     for place, group in enumerate(rows.groups):
@@ -159,7 +158,7 @@ def answers_of(matched: MatchedPredictions) -> tuple[TaskAnswers, ...]:
                 id=[c.id for c in members],
                 positive=rows.positive[here],
                 call=rows.call[here],
-                p_yes=p_yes[here],
+                p_yes=rows.p_yes_or_nan[here],
                 object_code=rows.object_code[here],
                 snr=snr[here],
                 survey=[c.spectrum.survey for c in members],

@@ -104,4 +104,7 @@ def rows_of(matched: MatchedPredictions) -> Rows:
         positive=np.array([c.truth == "YES" for c in candidates]),
         call=np.array([CALLS.index(call) for call in calls]),
         object_code=np.unique([c.object_id for c in candidates], return_inverse=True)[1],
+        p_yes=np.array(
+            [np.nan if p.p_yes is None else p.p_yes for p in matched.predictions], dtype=np.float64
+        ),
     )

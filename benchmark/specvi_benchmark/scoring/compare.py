@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from specvi_benchmark.errors import UserError
 from specvi_benchmark.files import StrictModel
-from specvi_benchmark.scoring.compared_metric import DEFAULT, ComparedMetric, parse_metric
+from specvi_benchmark.scoring.answers import NO_PROBABILITY
+from specvi_benchmark.scoring.compared_metric import DEFAULT, FORMS, ComparedMetric, parse_metric
 from specvi_benchmark.scoring.intervals import LEVEL, RESAMPLES, draw_tables, interval, recentred
 from specvi_benchmark.scoring.ledger import Rows, ledgers
 from specvi_benchmark.scoring.metrics import ERROR_LIMIT, Rule, error_share, macro, metrics, tables
@@ -113,7 +115,7 @@ def compare(
     systems
         Name → answers; the same candidates in the same order.
     metric
-        ``macro-f1``, ``accuracy``, ``f1:TASK`` or ``accuracy:TASK``.
+        ``macro-f1``, ``accuracy``, ``mean-accuracy``, ``f1:TASK`` or ``accuracy:TASK``.
     track
         Which track; the first one there is, where it is not named.
     margin
@@ -132,6 +134,12 @@ def compare(
         raise ValueError("nothing to compare")
     some = next(iter(systems.values()))
     chosen = parse_metric(metric, some.groups, track)
+    if chosen.kind == "brier":
+        raise UserError(
+            "systems are not compared by their Brier score here",
+            expected=FORMS,
+            fix="a leaderboard ranks by it too",
+        )
     reasons = {name: _why_unranked(rows, chosen) for name, rows in systems.items()}
     ranked = {name: rows for name, rows in systems.items() if reasons[name] is None}
     scope = np.isin(some.group, chosen.places)
@@ -183,7 +191,10 @@ def rank(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Ranking:
-    """Rank systems as `compare` does, without what it says of every pair: for pools of hundreds of systems."""
+    """Rank systems as `compare` does, without what it says of every pair: for pools of hundreds of systems.
+
+    By ``brier`` as well, the lowest Brier score first: systems with a P(YES) for every candidate of the track.
+    """
     some = next(iter(systems.values()))
     chosen = parse_metric(metric, some.groups, track)
     reasons = {name: _why_unranked(rows, chosen) for name, rows in systems.items()}
@@ -350,7 +361,18 @@ def _why_unranked(rows: Rows, metric: ComparedMetric) -> str | None:
     f1 = metrics(tables(counts, Rule.RANKED)).f1[list(metric.places)]
     if metric.kind == "f1" and np.isnan(f1).any():
         return "F1 is undefined: a task has neither a positive candidate nor a YES"
+    if metric.kind == "brier":
+        return _without_p(rows, metric)
     return None
+
+
+def _without_p(rows: Rows, metric: ComparedMetric) -> str | None:
+    """Say how many candidates have no P(YES): compared are systems on the same candidates, so none may lack."""
+    scope = np.isin(rows.group, metric.places)
+    missing = int(np.isnan(rows.p_yes_or_nan[scope]).sum())
+    if missing == scope.sum():
+        return NO_PROBABILITY
+    return f"no P(YES) for {missing:,} of {scope.sum():,} candidates" if missing else None
 
 
 def _interval(rows: Rows, metric: ComparedMetric, resamples: int, seed: int) -> tuple[float, float, float]:

@@ -6,21 +6,23 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.scoring.ledger import Group
+from specvi_benchmark.scoring.ledger import BoolArray, Group, IntArray
 from specvi_benchmark.scoring.metrics import FloatArray
+from specvi_benchmark.scoring.panel import CREDIT_UNITS, Panel
 from specvi_benchmark.tasks.task import Track
 
-Kind = Literal["f1", "accuracy"]
+Kind = Literal["f1", "accuracy", "mean-accuracy", "brier"]
 
 DEFAULT = "macro-f1"
-FORMS = "macro-f1, accuracy, f1:TASK or accuracy:TASK"
+BRIER = "brier"
+FORMS = "macro-f1, accuracy, mean-accuracy, f1:TASK or accuracy:TASK"
 
 
 class Slopes(NamedTuple):
-    """A metric at some counts, and its partial derivatives there.
+    """A metric at some counts, and its partial derivatives there. A higher value is better.
 
     ``value`` is ``(systems, resamples)``; ``by_yes`` ``(labels, systems, resamples)`` is the derivative after
-    the number of rows that count as YES, ``by_rows`` after the number of all rows.
+    the sum of what is counted (see `ComparedMetric.counted`), ``by_rows`` after the number of all rows.
     """
 
     value: FloatArray
@@ -38,7 +40,8 @@ class ComparedMetric:
         As the user writes it.
     kind
         ``f1``: the mean of F1 over the groups. ``accuracy``: the share of candidates that are right, over all
-        of them together.
+        of them together. ``mean-accuracy``: the mean of that share over the groups. ``brier``: 1 less the mean
+        of the Brier score over the groups; every candidate needs a P(YES).
     track
         The track of its groups.
     places
@@ -50,13 +53,24 @@ class ComparedMetric:
     track: Track
     places: tuple[int, ...]
 
+    @property
+    def unit(self) -> int:
+        """Return what one candidate adds at most to a sum of what is counted."""
+        return CREDIT_UNITS if self.kind == "brier" else 1
+
+    def counted(self, systems: Panel) -> IntArray | BoolArray:
+        """Return ``(systems, n)`` what the metric counts: rows that count as YES, right ones, or credit."""
+        if self.kind == "brier":
+            return systems.credit
+        return systems.right if self.kind == "mean-accuracy" else systems.counts_as_yes
+
     def slopes(self, yes: FloatArray, rows: FloatArray) -> Slopes:
         """Return value and derivatives.
 
         Parameters
         ----------
         yes
-            ``(labels, systems, resamples)``, rows that count as YES. Even labels are the positives of a group,
+            ``(labels, systems, resamples)``, sums of what is counted. Even labels are the positives of a group,
             the odd one after it its negatives.
         rows
             ``(labels, 1, resamples)``, all rows.
@@ -66,6 +80,8 @@ class ComparedMetric:
         With P positives, TP and FP, F1 = 2 TP / (P + TP + FP). Where that is 0 / 0 in a resample F1 is taken
         as 0; at the data themselves it is undefined, and the caller leaves the system out.
         """
+        if self.kind in {"mean-accuracy", "brier"}:
+            return _mean_credit(yes, rows, self.unit)
         return (_f1 if self.kind == "f1" else _accuracy)(yes, rows)
 
 
@@ -75,7 +91,7 @@ def parse_metric(text: str, groups: tuple[Group, ...], track: Track | None = Non
     Parameters
     ----------
     text
-        ``macro-f1``, ``accuracy``, ``f1:cv`` or ``accuracy:cv``.
+        ``macro-f1``, ``accuracy``, ``mean-accuracy``, ``brier``, ``f1:cv`` or ``accuracy:cv``.
     groups
         The groups there are.
     track
@@ -93,6 +109,8 @@ def parse_metric(text: str, groups: tuple[Group, ...], track: Track | None = Non
         else {
             "macro-f1": "f1",
             "accuracy": "accuracy",
+            "mean-accuracy": "mean-accuracy",
+            BRIER: "brier",
         }
     )
     if kind not in kinds:
@@ -128,3 +146,13 @@ def _accuracy(yes: FloatArray, rows: FloatArray) -> Slopes:
     by_yes[0::2], by_yes[1::2] = 1 / n, -1 / n
     by_rows[0::2], by_rows[1::2] = -value / n, (1 - value) / n
     return Slopes(value, by_yes, by_rows)
+
+
+def _mean_credit(yes: FloatArray, rows: FloatArray, unit: int) -> Slopes:
+    """Return the mean over groups of credit by row; members and others of a group weigh alike."""
+    n = rows[0::2] + rows[1::2]
+    mean = (yes[0::2] + yes[1::2]) / (unit * n)
+    by_yes, by_rows = np.empty(yes.shape), np.empty(yes.shape)
+    by_yes[0::2] = by_yes[1::2] = 1 / (unit * n * len(n))
+    by_rows[0::2] = by_rows[1::2] = -mean / (n * len(n))
+    return Slopes(mean.mean(axis=0), by_yes, by_rows)

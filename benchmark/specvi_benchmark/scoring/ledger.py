@@ -43,6 +43,8 @@ class Rows:
         ``(n,)`` int, index into `CALLS`.
     object_code
         ``(n,)`` int, equal where two rows show the same object; the numbers themselves mean nothing.
+    p_yes
+        ``(n,)`` P(YES), NaN where the system gave none; None where nobody asks for it.
 
     Raises
     ------
@@ -55,9 +57,10 @@ class Rows:
     positive: BoolArray
     call: IntArray
     object_code: IntArray
+    p_yes: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        arrays = (self.group, self.positive, self.call, self.object_code)
+        arrays = (self.group, self.positive, self.call, self.object_code, self.p_yes_or_nan)
         if len({array.shape for array in arrays}) != 1 or self.group.ndim != 1:
             raise ValueError(f"one value a row is needed, got shapes {[array.shape for array in arrays]}")
         if self.positive.dtype != np.bool_:
@@ -66,6 +69,11 @@ class Rows:
             raise ValueError("every group needs rows, and every row a group")
         if not ((self.call >= 0) & (self.call < len(CALLS))).all():
             raise ValueError("a call is out of range")
+
+    @property
+    def p_yes_or_nan(self) -> NDArray[np.float64]:
+        """Return ``(n,)`` P(YES), NaN where there is none."""
+        return np.full(len(self.call), np.nan) if self.p_yes is None else self.p_yes
 
 
 def ledgers(rows: Rows) -> IntArray:

@@ -7,8 +7,8 @@ cancels in their difference.
 *Standard error.* The delta method: a metric's change when one object's weight changes, summed in squares
 over objects. For accuracy it is the usual √(b + c) / n of discordant pairs.
 
-*Kernel.* Every (task, truth) pair gets one more object that each system calls by the toss of a coin: in
-expectation ¼ for each of the four joint outcomes of two systems, and the +½ of the Jeffreys Beta draws for
+*Kernel.* Every (task, truth) pair gets one more object that each system calls by the toss of a coin (by Brier
+score: to which it gives 0 or 1 so): in expectation ¼ for each of the four joint outcomes of two systems, and the +½ of the Jeffreys Beta draws for
 one. It adds α² / 4 to the variance of a system, α being the metric's change by one more YES. Two systems
 that agree everywhere keep a standard error above 0, and a difference carried by two or three candidates is not
 taken for certain. Close to Agresti & Min 2005, Stat. Med. 24, 729, who add ½ to each cell; a resample
@@ -77,7 +77,8 @@ def paired_draws(
 
     Memory: 4 bytes for each resample and pair, and blocks of fixed size.
     """
-    pairs = _Pairs(object_strata(systems, metric.places), metric, len(systems.names))
+    strata = object_strata(systems, metric.places, metric.counted(systems))
+    pairs = _Pairs(strata, metric, len(systems.names))
     value, error = pairs.observed()
     first, second = pairs.first, pairs.second
     difference = value[first] - value[second]
@@ -93,7 +94,7 @@ def paired_draws(
 class _Sums:
     """Sums, and sums of products, of the columns of a stratum under weights.
 
-    Columns: for each label every system's YES rows, then for each label the rows. A constant column (one row an
+    Columns: for each label what is counted of every system, then for each label the rows. A constant column (one row an
     object) adds nothing to a variance, and the products with it are left out.
     """
 
@@ -102,7 +103,7 @@ class _Sums:
         self.labels, self.objects = stratum.labels, objects
         columns = np.concatenate([stratum.yes.reshape(objects, labels * systems), stratum.rows], axis=1)
         varies = (stratum.rows != stratum.rows[:1]).any(axis=0)
-        # Terms of a system's influence: (label, whether its YES rows or all rows, columns by system)
+        # Terms of a system's influence: (label, whether what is counted or all rows, columns by system)
         self.terms = [(k, True, k * systems + np.arange(systems)) for k in range(labels)]
         self.terms += [(k, False, np.full(systems, labels * systems + k)) for k in range(labels) if varies[k]]
         used = labels * systems + (labels if varies.any() else 0)
@@ -178,7 +179,8 @@ class _Pairs:
         covariance = np.zeros((len(self.left), number))
         for sums, (total, products) in zip(self.sums, summed, strict=True):
             self._add_covariance(covariance, sums, total, products, slopes)
-        kernel = ((slopes.by_yes * self.kernel_rows[:, None, None]) ** 2).sum(axis=0) / 4
+        alpha = self.metric.unit * slopes.by_yes * self.kernel_rows[:, None, None]
+        kernel = (alpha**2).sum(axis=0) / 4
         return slopes, covariance, kernel
 
     def _add_covariance(

@@ -7,6 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specvi_benchmark.scoring.ledger import NO, YES, BoolArray, Group, IntArray, Rows
+from specvi_benchmark.scoring.metrics import FloatArray
+
+CREDIT_UNITS = 10_000
+"""A full credit, where credits are not whole: sums of them are exact."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +25,8 @@ class Panel:
         As in `Rows`.
     call
         ``(systems, n)`` int, index into `CALLS`.
+    p_yes
+        ``(systems, n)`` P(YES), NaN where a system gave none.
     """
 
     names: tuple[str, ...]
@@ -29,6 +35,7 @@ class Panel:
     positive: BoolArray
     object_code: IntArray
     call: IntArray
+    p_yes: FloatArray
 
     @property
     def counts_as_yes(self) -> BoolArray:
@@ -41,6 +48,14 @@ class Panel:
         """Return ``(systems, n)``: which candidates are right under the ranked rule."""
         right: BoolArray = self.counts_as_yes == self.positive
         return right
+
+    @property
+    def credit(self) -> IntArray:
+        """Return ``(systems, n)``: 1 − (P(YES) − truth)², in units of `CREDIT_UNITS`; a P(YES) must be there."""
+        credit: IntArray = np.rint(CREDIT_UNITS * (1 - np.square(self.p_yes - self.positive))).astype(
+            np.int64
+        )
+        return credit
 
 
 def panel(systems: Mapping[str, Rows]) -> Panel:
@@ -77,6 +92,7 @@ def panel(systems: Mapping[str, Rows]) -> Panel:
         positive=first.positive,
         object_code=first.object_code,
         call=np.stack([systems[name].call for name in names]),
+        p_yes=np.stack([systems[name].p_yes_or_nan for name in names]),
     )
 
 
@@ -89,7 +105,7 @@ class Stratum:
     labels
         The pairs, as indices into the labels of `object_strata`.
     yes
-        ``(objects, labels, systems)``, how many of an object's rows count as YES.
+        ``(objects, labels, systems)``, what a metric counts, added over an object's rows: YES, or credit.
     rows
         ``(objects, labels)``, how many rows an object has.
     """
@@ -99,8 +115,10 @@ class Stratum:
     rows: IntArray
 
 
-def object_strata(chosen: Panel, places: tuple[int, ...]) -> list[Stratum]:
-    """Return the objects of some groups, by stratum.
+def object_strata(
+    chosen: Panel, places: tuple[int, ...], counted: IntArray | BoolArray | None = None
+) -> list[Stratum]:
+    """Return the objects of some groups, by stratum; ``counted`` ``(systems, n)`` is by default what counts as YES.
 
     Label ``2k`` are the positives of ``places[k]``, label ``2k + 1`` its negatives. Strata, and objects
     within one, stand in an order that depends on nothing but their content.
@@ -114,7 +132,7 @@ def object_strata(chosen: Panel, places: tuple[int, ...]) -> list[Stratum]:
     rows = np.zeros(shape, dtype=np.int64)
     np.add.at(rows, (object_row, label), 1)
     yes = np.zeros((*shape, len(chosen.names)), dtype=np.int64)
-    np.add.at(yes, (object_row, label), chosen.counts_as_yes[:, kept].T)
+    np.add.at(yes, (object_row, label), (chosen.counts_as_yes if counted is None else counted)[:, kept].T)
     keys, which = np.unique(rows > 0, axis=0, return_inverse=True)
     return [
         _stratum(tuple(np.flatnonzero(key).tolist()), yes[members], rows[members])

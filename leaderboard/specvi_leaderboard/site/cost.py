@@ -80,7 +80,7 @@ def made_up_entries(
     for number in range(systems if distinct is None else distinct):
         certain = common + rng.normal(size=candidates) + 1 + 1.5 * number / systems
         p_yes = 1 / (1 + np.exp(np.where(positive, -certain, certain)))
-        rows = Rows(TASKS, group, positive, np.where(p_yes > 0.5, YES, NO), np.arange(candidates))
+        rows = Rows(TASKS, group, positive, np.where(p_yes > 0.5, YES, NO), np.arange(candidates), p_yes)
         made.append((rows, _results(rows, p_yes)))
     for number in range(systems):
         rows, results = made[number % len(made)]

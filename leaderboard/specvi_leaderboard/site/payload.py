@@ -15,7 +15,7 @@ from specvi_benchmark.scoring.beyond_probability import DEFERRED
 from specvi_benchmark.scoring.measure import Measure
 from specvi_benchmark.scoring.results import TaskScore
 from specvi_benchmark.tasks import TASK_KEYS, get_task
-from specvi_leaderboard.board import Board, TrackTable
+from specvi_leaderboard.board import Board, OtherMetric, Standing, TrackTable
 from specvi_leaderboard.entry import System
 from specvi_leaderboard.published import board_id
 from specvi_leaderboard.site.page import of_selector_family
@@ -97,7 +97,24 @@ def board_data(board: Board, traced: Iterable[str], example: object) -> dict[str
 
 def errors_data(board: Board) -> dict[str, list[int]]:
     """Return track → standard errors of the differences between its ranked systems, in the order of `TrackTable.errors`."""
-    return {table.track: [round(error * ERROR_UNITS) for error in table.errors] for table in board.tracks}
+    return {table.track: _error_units(table.errors) for table in board.tracks}
+
+
+def ranking_data(board: Board, metric: OtherMetric) -> dict[str, Any]:
+    """Return track → its ranking by another metric: systems in order, ranks, ties and errors; and why others have none."""
+    places = {system.name: place for place, system in enumerate(board.systems)}
+    return {
+        table.track: {
+            "s": [places[row.system] for row in ranking.ranked],
+            "ranks": [[row.rank_best, row.rank_worst] for row in ranking.ranked],
+            "ties": _ties(ranking.ranked),
+            "errors": _error_units(ranking.errors),
+            "why": {places[row.system]: row.reason for row in ranking.unranked},
+        }
+        for table in board.tracks
+        for ranking in table.others
+        if ranking.metric == metric
+    }
 
 
 def deferral_data(board: Board) -> dict[str, list[list[list[int | None] | None]]]:
@@ -178,15 +195,19 @@ def _track(board: Board, table: TrackTable, places: dict[str, int]) -> dict[str,
         "tasks": table.tasks,
         "n": [score.n for score in first],
         "positives": [score.positives for score in first],
-        "ties": _ties(table),
+        "ties": _ties(table.ranked),
         "lines": lines,
     }
 
 
-def _ties(table: TrackTable) -> str:
+def _error_units(errors: Iterable[float]) -> list[int]:
+    return [round(error * ERROR_UNITS) for error in errors]
+
+
+def _ties(ranked: Sequence[Standing]) -> str:
     """Return a bit for each pair of ranked systems, set where they are tied: of the first with each below it, and so on."""
-    names = [row.system for row in table.ranked]
-    tied = {row.system: set(row.tied_with) for row in table.ranked}
+    names = [row.system for row in ranked]
+    tied = {row.system: set(row.tied_with) for row in ranked}
     bits = [names[j] in tied[names[i]] for i in range(len(names)) for j in range(i + 1, len(names))]
     return base64.b64encode(np.packbits(np.array(bits, dtype=bool)).tobytes()).decode("ascii")
 

@@ -5,6 +5,7 @@ from typing import Any
 from specvi_benchmark.probes.moves import ALL_TASKS, Move, Shift
 from specvi_benchmark.probes.probe import PLAIN
 from specvi_benchmark.probes.report import Asked, ProbeReport, sentences
+from specvi_leaderboard.entry import vetter_name
 from specvi_leaderboard.site.payload import units
 
 
@@ -17,7 +18,7 @@ def probe_data(report: ProbeReport) -> dict[str, Any]:
     asked = {one.name: one for one in report.asked}
     words = {name: one.summary for name, one in asked.items()}
     return {
-        "vetter": report.vetter,
+        "vetter": vetter_name(report.vetter),  # what stands after it may be a path of somebody's machine
         "part": report.split.part,
         "track": report.split.track,
         "task": report.split.task,

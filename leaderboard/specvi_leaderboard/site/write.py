@@ -13,7 +13,7 @@ from specvi_benchmark.scoring import CALLS
 from specvi_benchmark.scoring.ledger import YES
 from specvi_benchmark.scoring.results import MacroScore, TaskScore
 from specvi_benchmark.splits import Split
-from specvi_leaderboard.board import Board, TrackTable
+from specvi_leaderboard.board import COMPARED_AS, Board, TrackTable
 from specvi_leaderboard.collection import Collection
 from specvi_leaderboard.entry import Entry
 from specvi_leaderboard.published import board_id, publish, write_published
@@ -70,7 +70,9 @@ def write_site(found: Collection, folder: Path, *, with_candidates: bool = True)
             _write(place / name, content)
         for name, value in _data(found, with_candidates=with_candidates):
             _write(place / DATA_FOLDER / f"{name}.js", payload.script(name, value).encode())
-        write_published(publish(found.boards, found.title, found.withdrawn), found.boards, place)
+        write_published(
+            publish(found.boards, found.title, found.withdrawn, found.probes), found.boards, place
+        )
         if len(found.boards) == 1:
             write_json(place / RESULTS_FILE, found.boards[0].model_dump(mode="json"))
         _write(place / TABLE_FILE, "".join(_tables(found.boards)).encode())
@@ -113,6 +115,8 @@ def _data(found: Collection, *, with_candidates: bool) -> Iterator[tuple[str, An
             )
         yield f"{name}/board", payload.board_data(board, shown.traces, shown.example)
         yield f"{name}/errors", payload.errors_data(board)
+        for metric in COMPARED_AS:
+            yield f"{name}/ranking-{metric}", payload.ranking_data(board, metric)
         yield f"{name}/deferral", payload.deferral_data(board)
         for system in board.systems:
             one = system.about.id

@@ -78,6 +78,18 @@ const SpecVI = (() => {
   const list = (words) => words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
   const plural = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
   const TRACKS = { main: "Main", "cross-survey": "Cross-survey", "cross-task": "Cross-task", extreme: "Extreme" };
+  const ABOUT_TRACKS = {
+    main: "Rare kinds of star, among what a survey’s classifier took for them.",
+    "cross-survey": "The same kinds of star as other surveys’ instruments see them.",
+    "cross-task": "Kinds of star that the main track does not ask for.",
+    extreme: "Quasars, and stars in very noisy spectra.",
+  };
+  const class_name = (task) => site().tasks[task].replace(` (${task.toUpperCase()})`, "");
+  /* Said once where it holds for all: Hα, Hβ and He I 5877 emission. */
+  function features(found) {
+    const kinds = new Set(found.map((name) => / (emission|absorption)$/.exec(name)?.[0]).filter(Boolean));
+    return list(kinds.size === 1 ? found.map((name, k) => k < found.length - 1 ? name.replace([...kinds][0], "") : name) : found);
+  }
 
   /* ---- links between pages ---- */
 
@@ -115,7 +127,7 @@ const SpecVI = (() => {
   function table(caption, heads, rows, { className = "", hidden = false } = {}) {
     return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
       el("table", { class: className },
-        el("caption", { class: hidden ? "unseen" : null }, caption),
+        el("caption", { class: hidden ? "unseen" : null }, el("span", null, caption)),
         el("thead", null, el("tr", null, heads.map((head) =>
           el("th", { scope: "col", class: head.num ? "num" : null }, head.name ?? head)))),
         el("tbody", null, rows.map((row) => el("tr", null, row.map((cell, place) => {
@@ -161,5 +173,5 @@ const SpecVI = (() => {
   });
 
   return { put, load, el, svg, fill, byId, into: put_in, state, address, keep, share, percent, whole, amount, span, signed, rank,
-    sorry, list, plural, TRACKS, site, board, boardParam, system_link, candidate_address, table, page };
+    sorry, list, plural, features, TRACKS, ABOUT_TRACKS, class_name, site, board, boardParam, system_link, candidate_address, table, page };
 })();

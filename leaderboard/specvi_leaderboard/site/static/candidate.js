@@ -9,7 +9,7 @@
     contradicted: (claim) => claim.polarity === "absent" ? ["✗ is there", "no"] : ["✗ opposite", "no"],
     open: (claim) => [claim.polarity === "uncertain" ? "in doubt" : claim.outcome === "not covered" ? "not shown" : "not tested", "soft"],
   };
-  let scope, lists, group, one, board, task;
+  let scope, lists, group, one, board, task, playing = 0;
 
   const redshift = () => task.frame === "observed" ? one.redshift : 0;
 
@@ -75,7 +75,10 @@
     return steps;
   }
 
+  const stop = () => { clearInterval(playing); playing = 0; };
+
   function replay(systems) {
+    stop();  // of the inspection that stood here before
     const names = Object.keys(one.traces);
     byId("panel").hidden = byId("claims-section").hidden = !names.length;
     byId("bench").classList.toggle("replaying", names.length > 0);
@@ -83,7 +86,7 @@
     const said = state();
     const chosen = names.includes(said.system) ? said.system : names.sort((a, b) => zooms(b) - zooms(a))[0];
     const trace = one.traces[chosen], steps = steps_of(trace);
-    let at = Math.min(Math.max(0, (parseInt(said.step, 10) || 1) - 1), steps.length - 1), playing = 0;
+    let at = Math.min(Math.max(0, (parseInt(said.step, 10) || 1) - 1), steps.length - 1);
     const name_of = (id) => systems.find((system) => system.id === id)?.name || id;
     const calls = SpecVI.site().calls, call = calls[Number(group.calls[chosen][group.id.indexOf(one.id)])];
     into("choose", names.length < 2 ? el("bdi", null, name_of(chosen)) : el("select", {
@@ -92,7 +95,8 @@
     el("span", null, "answered ", el("b", null, call), " ", call === one.truth ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong")));
     into("short", short(trace.claims));
 
-    const stop = () => { clearInterval(playing); playing = 0; };
+    claims(trace, Infinity);
+    if (!steps.length) { into("steps"); into("said", el("p", { class: "soft" }, "It ended before it looked at anything.")); scope.change({ window: null, marks: [] }); return; }
     const button = (id, name, act, go) => el("button", { type: "button", class: `plain${go ? " go" : ""}`, id, onclick: act }, name);
     into("steps", button("back", "← Back", () => { stop(); show(at - 1); }), button("forth", "Next →", () => { stop(); show(at + 1); }, true),
       button("play", "Play", () => {
@@ -130,11 +134,11 @@
   }
   /* In one sentence: what it said that decides the task, and what became of that in the flux. */
   function short(claims) {
-    const said = (rows) => SpecVI.list([...new Set(rows.map((claim) => claim.claim.split(",")[0]))]);
+    const said = (rows) => SpecVI.features([...new Set(rows.map((claim) => claim.claim.split(",")[0]))]);
     const decisive = claims.filter((claim) => claim.decisive && claim.polarity === "present");
     if (!decisive.length) return claims.length ? "It claims nothing that decides the question." : "It claims nothing that can be tested.";
     const found = decisive.filter((claim) => claim.verdict === "holds"), other = decisive.filter((claim) => claim.verdict === "unsupported" || claim.verdict === "contradicted");
-    return ["Of what decides the question it claims ", found.length ? [el("span", { class: "yes" }, "✓ found in the flux: "), said(found)] : null, found.length && other.length ? "; " : null,
+    return ["Why? It names features that decide the question. ", found.length ? [el("span", { class: "yes" }, "✓ found in the flux: "), said(found)] : null, found.length && other.length ? "; " : null,
       other.length ? [el("span", { class: "no" }, "✗ not found: "), said(other)] : null, !found.length && !other.length ? [said(decisive), ", which could not be tested"] : null, "."];
   }
   const zooms = (id) => one.traces[id].turns.reduce((sum, turn) => sum + turn.views.length, 0);
@@ -165,11 +169,12 @@
 
   function answers(place, systems) {
     const calls = SpecVI.site().calls, right = group.truth[place] === "Y" ? "YES" : "NO";
-    const said = systems.map((system) => ({ system, call: calls[Number(group.calls[system.id]?.[place])] })).filter((row) => row.call);
+    const order = board.tracks.find((track) => track.track === group.track).lines.map((line) => systems[line.s]);
+    const said = order.map((system) => ({ system, call: calls[Number(group.calls[system.id]?.[place])] })).filter((row) => row.call);
     const good = said.filter((row) => row.call === right && !row.system.trivial).length, all = said.filter((row) => !row.system.trivial).length;
     into("answers", el("p", { class: "soft" }, `${good} of ${all} systems that look at the spectrum are right.`),
-      SpecVI.table("Answers", ["System", "Kind", "Answer", "", "Inspection"], said.map(({ system, call }) => [SpecVI.system_link(board.id, system), system.trivial ? "trivial" : system.kind || "–",
-        el("span", { class: "verdict" }, call), call === right ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong"),
+      SpecVI.table("Answers", ["System", "Kind", "Answer", "Inspection"], said.map(({ system, call }) => [SpecVI.system_link(board.id, system), system.trivial ? "trivial" : system.kind || "–",
+        el("span", { class: "whole" }, el("span", { class: "verdict" }, call), " ", call === right ? el("span", { class: "yes" }, "✓ right") : el("span", { class: "no" }, "✗ wrong")),
         Object.hasOwn(one.traces, system.id) ? el("a", { href: SpecVI.candidate_address(board.id, state().group, one.id, system.id) }, "replay") : "–"]), { hidden: true, className: "snug" }));
   }
 

@@ -5,7 +5,7 @@
   const { el, into, byId, load, whole, percent, TRACKS } = SpecVI;
   const fact = (name, value) => el("div", null, el("dt", null, name), el("dd", null, value));
   const num = (name) => ({ name, num: true });
-  const EDGES = [0, 5, 10, 20, 50, Infinity], BINS = ["below 5", "5–10", "10–20", "20–50", "50 and above"];
+  const EDGES = [-Infinity, 5, 10, 20, 50, Infinity], BINS = ["below 5", "5–10", "10–20", "20–50", "50 and above"];
 
   SpecVI.page(async () => {
     const board = await SpecVI.board(), { split } = board;

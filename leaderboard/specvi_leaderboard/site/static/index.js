@@ -2,14 +2,16 @@
 "use strict";
 
 (() => {
-  const { el, byId, into, state, keep, address, share, amount, span, rank, whole, percent, plural, list, load, TRACKS } = SpecVI;
+  const { el, byId, into, state, keep, address, share, amount, span, rank, whole, percent, plural, list, load, TRACKS, ABOUT_TRACKS } = SpecVI;
   const F1 = 0, ACC = 3, YES_RIGHT = 6, YES_WRONG = 7, BRIER = 8, FOUND = 11, HELD = 12;  // places in a cell
   const METRICS = {
-    f1: { name: "F1", macro: "Macro-F1", about: "Harmonic mean of precision and recall; a non-answer counts as wrong. The ranking rests on it." },
-    accuracy: { name: "Accuracy", macro: "Mean accuracy", about: "Share of candidates called rightly; a non-answer counts as wrong." },
-    purity: { name: "Purity at a prevalence", macro: "Mean purity", about: "Share of true members among the YES of a search where so few spectra are members. Intervals are approximate: log of the false-alarm ratio, independent candidates." },
-    deferral: { name: "Purity with people's help", macro: "Mean purity", about: "Purity of the catalogue when people decide the least certain share. Needs P(YES)." },
-    brier: { name: "Brier score", macro: "Mean Brier", low: true, about: "Mean squared error of P(YES); lower is better. Needs P(YES)." },
+    f1: { name: "F1", macro: "Macro-F1", about: "Harmonic mean of precision and recall; a non-answer counts as wrong. The ranking of the board rests on it.", ranks: "macro-F1" },
+    accuracy: { name: "Accuracy", macro: "Mean accuracy", about: "Share of candidates called rightly, mean over the tasks; a non-answer counts as wrong.", ranks: "mean accuracy" },
+    purity: { name: "Purity at a prevalence", macro: "Mean purity", about: "Share of true members among the YES of a search where so few spectra are members. Intervals are approximate: log of the false-alarm ratio, independent candidates.",
+      unranked: "No ranks by it: it hangs on a handful of wrong YES, often on none, and the method behind the ranks does not hold for so few." },
+    deferral: { name: "Purity with people's help", macro: "Mean purity", about: "Purity of the catalogue when people decide the least certain share. Needs P(YES).",
+      unranked: "No ranks by it: which answers go to people follows from the order of all of them, and no method here tells how sure the difference of two such lists is." },
+    brier: { name: "Brier score", macro: "Mean Brier", low: true, about: "Mean squared error of P(YES); lower is better. Needs P(YES). The interval of the mean takes tasks as independent.", ranks: "mean Brier score" },
   };
   const EXTRA = { kind: "Kind", status: "Status", date: "Date", evidence: "Evidence", cost: "US$ / 1,000", seconds: "Seconds" };
   const ABOUT = {
@@ -18,7 +20,7 @@
     status: "verified: run, or run again, by the maintainers. re-scored: from submitted answers",
   };
   const DEFAULT_COLUMNS = ["kind", "status", "date", "evidence", "cost"];
-  let data, now, units, errors = null, purities = null, refocus = null, later = 0, shown_ranks = new Map();
+  let data, now, units, errors = null, purities = null, rankings = {}, refocus = null, later = 0, shown_ranks = new Map();
 
   /* ---- what the address says ---- */
 
@@ -34,7 +36,7 @@
       q: said.q || "",
       kinds: only(said.kind, kinds()),
       status: ["verified", "re-scored"].includes(said.status) ? said.status : "",
-      sort: said.sort || "",
+      sort: sortable(track).includes((said.sort || "").replace(/^-/, "")) ? said.sort : "",
       columns: "columns" in said ? only(said.columns, Object.keys(EXTRA)) : DEFAULT_COLUMNS,
       spans: said.spans === "1",
     };
@@ -56,6 +58,7 @@
     });
     byId("reset").hidden = !address("", { ...state(), board: null });
   }
+  const sortable = (track) => ["rank", "name", "macro", ...Object.keys(EXTRA), ...track.tasks];
   const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
   const kinds = () => [...new Set(data.systems.map((one) => one.kind || "other"))].sort();
 
@@ -90,7 +93,8 @@
     }
     const cells = metric === "brier" ? line.cells.map((cell) => at(cell, BRIER))
       : track.tasks.map((_, k) => purities?.[track.track][line.s][k]).map((points) => [points ? of([points[data.deferred.indexOf(now.deferred)]])[0] : null, null, null]);
-    return { macro: mean(cells), cells };
+    const [value] = mean(cells), half = Math.hypot(...cells.map(([, low, high]) => low === null ? NaN : (high - low) / 2)) / cells.length;
+    return { macro: Number.isNaN(half) ? mean(cells) : [value, Math.max(0, value - half), Math.min(1, value + half)], cells };
   }
   const mean = (triples) => triples.some(([value]) => value === null) || !triples.length ? [null, null, null]
     : [triples.reduce((sum, [value]) => sum + value, 0) / triples.length, null, null];
@@ -109,17 +113,33 @@
       now.q.toLowerCase().split(/\s+/).every((word) => text.includes(word));
   }
 
+  /* What the systems are ranked by: macro-F1 where the metric has no ranking of its own. */
+  const ranked_by = () => METRICS[now.metric].ranks ? now.metric : "f1";
+  function ranking() {
+    const by = ranked_by();
+    if (by === "f1") return { ...SpecVI.ranks.of_track(now.track), errors: errors?.[now.track.track], why: Object.fromEntries(now.track.lines.map((line) => [line.s, line.why])) };
+    return rankings[by]?.[now.track.track] || null;
+  }
+  /* Ranks of the rows; an empty map while what they need is still being loaded. */
+  function ranks_of(found, rows, all) {
+    if (!found || (!all && !found.errors)) return new Map();
+    if (all) return SpecVI.ranks.whole(found);
+    const sign = METRICS[ranked_by()].low ? -1 : 1, by_f1 = ranked_by() === "f1";
+    const value = new Map(rows.map((row) => [row.line.s, sign * (by_f1 ? of(row.line.f1)[0] : row.macro[0])]));
+    return SpecVI.ranks.among(found, (s) => value.get(s), found.errors.map((error) => error / SpecVI.site().errorUnits), new Set(value.keys()));
+  }
+
   function sorted(rows) {
     const key = now.sort.replace(/^-/, "") || "macro";
     const down = now.sort ? now.sort.startsWith("-") : !METRICS[now.metric].low;
     const task = now.track.tasks.indexOf(key);
     const known = {
       name: (row) => row.system.name.toLowerCase(), rank: (row) => row.ranks ? row.ranks.rank[0] + row.ranks.rank[1] / 1e4 : null,
-      kind: (row) => row.system.kind || "", status: (row) => row.system.status, date: (row) => row.system.date || null,
+      kind: (row) => row.system.kind || null, status: (row) => row.system.status, date: (row) => row.system.date || null,
       cost: (row) => row.system.usd, seconds: (row) => row.system.seconds, evidence: (row) => row.evidence,
     };
     const pick = Object.hasOwn(known, key) ? known[key] : (task >= 0 ? (row) => row.cells[task][0] : (row) => row.macro[0]);
-    const last = (row) => pick(row) === null || pick(row) === undefined || (key === "macro" && !row.line.rank) ? 1 : 0;
+    const last = (row) => pick(row) === null || pick(row) === undefined || (key === "macro" && row.unranked) ? 1 : 0;
     return [...rows].sort((a, b) => {
       const missing = last(a) - last(b);
       if (missing) return missing;
@@ -134,7 +154,7 @@
     const columns = Object.keys(EXTRA).filter((key) => now.columns.includes(key));
     const metric = METRICS[now.metric];
     return [
-      { key: "rank", name: now.metric === "f1" ? "Rank" : "Rank by macro-F1", num: true, title: "95 % confidence set of ranks by macro-F1", className: "rank" }, { key: "name", name: "System", className: "name" },
+      { key: "rank", name: metric.ranks ? "Rank" : "Rank by macro-F1", num: true, title: `95 % confidence set of ranks by ${METRICS[ranked_by()].ranks}`, className: "rank" }, { key: "name", name: "System", className: "name" },
       { key: "macro", name: metric.macro, num: true, title: metric.about, className: "macro" }, { key: null, name: "95 % interval", className: "picture" },
       ...now.track.tasks.map((task) => ({ key: task, name: task.toUpperCase(), num: true, title: SpecVI.site().tasks[task], className: "task" })),
       ...columns.map((key) => ({ key, name: EXTRA[key], num: ["evidence", "cost", "seconds"].includes(key), title: ABOUT[key] })),
@@ -158,12 +178,12 @@
   const ticks = () => el("span", { class: "ticks", "aria-hidden": "true" }, ["0", ".25", ".5", ".75", "1"].map((text) => el("span", null, text)));
 
   function notes(row) {
-    const { system, line, ranks } = row;
+    const { system, ranks } = row;
     const names = ranks ? ranks.tied.map((place) => data.systems[place].name) : [];
     return [
       system.trivial ? el("span", { class: "tag", title: "Does not inspect the spectrum: what a system has to beat" }, "trivial") : null,
       system.selector ? el("span", { class: "tag", title: "Of the kind of classifier that chose the negatives it was trained on" }, "selector-family") : null,
-      line.why ? el("span", { class: "note" }, `not ranked: ${line.why}`) : null,
+      row.unranked ? el("span", { class: "note" }, `not ranked: ${row.unranked}`) : null,
       names.length ? el("span", { class: "note", title: names.length > 2 ? names.join(", ") : null }, "tied with ",
         names.length > 2 ? plural(names.length, "system") : names.map((name, k) => [k ? " and " : "", el("bdi", null, name)])) : null,
     ];
@@ -193,14 +213,17 @@
 
   function paint() {
     const lines = now.track.lines.map((line, place) => ({ line, place, system: data.systems[line.s] })).filter((row) => fits(row.system));
-    const shown = new Set(lines.map((row) => row.line.s));
     const all = lines.length === now.track.lines.length;
-    const ranks = all ? SpecVI.ranks.whole(now.track)
-      : errors ? SpecVI.ranks.among(now.track, errors[now.track.track], units, SpecVI.site().errorUnits, shown) : new Map();
-    if (now.metric === "deferral" && !purities) load(`${data.id}/deferral`).then((found) => { purities = found; draw(); });
-    if (!all && !errors) load(`${data.id}/errors`).then((found) => { errors = found; draw(); });
+    const by = ranked_by(), found = ranking(), board = data.id;
+    const late = (name, take) => load(`${board}/${name}`).then((made) => { if (board === data.id) { take(made); draw(); } })
+      .catch(() => into("pool", "A part of this site is missing: what this view needs could not be loaded."));
+    if (now.metric === "deferral" && !purities) late("deferral", (made) => { purities = made; });
+    if (by === "f1" && !all && !errors) late("errors", (made) => { errors = made; });
+    if (by !== "f1" && !rankings[by]) late(`ranking-${by}`, (made) => { rankings[by] = made; });
+    const valued = lines.map((row) => ({ ...row, ...values(row.line), evidence: evidence(row.line) }));
+    const ranks = ranks_of(found, valued, all);
     shown_ranks = ranks;
-    const rows = sorted(lines.map((row) => ({ ...row, ...values(row.line), ranks: ranks.get(row.line.s) || null, evidence: evidence(row.line) })));
+    const rows = sorted(valued.map((row) => ({ ...row, ranks: ranks.get(row.line.s) || null, unranked: found?.why[row.line.s] || null })));
     const best = rows.filter((row) => row.system.trivial && row.macro[0] !== null)
       .sort((a, b) => (METRICS[now.metric].low ? 1 : -1) * (a.macro[0] - b.macro[0]))[0];
     const columns = heads(), keys = columns.map((one) => one.key).slice(4 + now.track.tasks.length), low = METRICS[now.metric].low;
@@ -208,7 +231,7 @@
     if (refocus) document.querySelector(`[data-sort="${refocus}"]`).focus();
     refocus = null;
     byId("rows").replaceChildren(...rows.map((row) => el("tr", {
-      class: [row.system.trivial ? "trivial" : "", row.line.rank ? "" : "unranked"].join(" ").trim() || null, "data-id": row.system.id, "data-s": row.line.s,
+      class: [row.system.trivial ? "trivial" : "", row.unranked ? "unranked" : ""].join(" ").trim() || null, "data-id": row.system.id, "data-s": row.line.s,
     },
     el("td", { class: "num rank" }, row.ranks ? rank(row.ranks.rank) : el("span", null, el("span", { "aria-hidden": "true" }, "–"), el("span", { class: "unseen" }, "not ranked"))),
     el("th", { scope: "row", class: "name" }, SpecVI.system_link(data.id, row.system), notes(row)),
@@ -223,10 +246,12 @@
 
   function say(rows, all, best) {
     const ranked = rows.filter((row) => row.ranks).length;
-    into("caption", el("span", null, `${data.simulated ? "SIMULATED. " : ""}${data.split.name} ${data.split.version}, ${TRACKS[now.track.track].toLowerCase()} track: ${plural(rows.length, "system")} on ${plural(now.track.tasks.length, "task")}, ${whole(now.track.n.reduce((a, b) => a + b, 0))} candidates.`));
-    into("pool", all ? `All ${plural(rows.length, "system")} shown; ranks are 95 % confidence sets over all ${ranked} ranked.`
-      : `${rows.length} of ${now.track.lines.length} systems shown, trivial ones always; ranks recomputed among the ${ranked} ranked ones shown (Holm's method, more cautious).`);
-    into("about-metric", METRICS[now.metric].about, now.metric === "f1" ? "" : " Ranks are always by macro-F1, whatever the table is sorted by.");
+    into("caption", el("span", null, `${data.simulated ? "SIMULATED. " : ""}${data.split.name} ${data.split.version}, ${TRACKS[now.track.track].toLowerCase()} track: ${plural(rows.length, "system")} on ${plural(now.track.tasks.length, "task")}, ${whole(now.track.n.reduce((a, b) => a + b, 0))} candidates.`),
+      el("span", { class: "legend" }, now.track.tasks.map((task) => el("span", null, el("b", null, task.toUpperCase()), ` ${SpecVI.class_name(task)}`))));
+    const by = METRICS[ranked_by()].ranks, { about, unranked } = METRICS[now.metric];
+    into("pool", all ? `All ${plural(rows.length, "system")} shown; ranks by ${by} are 95 % confidence sets over all ${ranked} ranked.`
+      : `${rows.length} of ${now.track.lines.length} systems shown, trivial ones always; ranks by ${by} recomputed among the ${ranked} ranked ones shown (Holm's method, more cautious).`);
+    into("about-metric", el("b", null, `${TRACKS[now.track.track]} track.`), ` ${ABOUT_TRACKS[now.track.track]} `, el("b", null, `${METRICS[now.metric].name}.`), ` ${about}`, unranked ? ` ${unranked} The ranks shown are by macro-F1.` : now.metric === "f1" ? "" : ` Ranked here by ${by}, from the same comparisons in pairs; a system's standing on the board is the one by macro-F1.`);
     into("mark", best ? ["Dashed line: the best trivial system, ", el("bdi", null, best.system.name), ` at ${share(best.macro[0])}.`] : "");
   }
 
@@ -280,7 +305,7 @@
   }
 
   function build() {
-    into("tracks", data.tracks.map((one) => el("button", { type: "button", "data-track": one.track, onclick: () => write({ track: one, sort: "" }) }, TRACKS[one.track])));
+    into("tracks", data.tracks.map((one) => el("button", { type: "button", "data-track": one.track, title: ABOUT_TRACKS[one.track], onclick: () => write({ track: one, sort: "" }) }, TRACKS[one.track])));
     into("metric", Object.entries(METRICS).map(([key, metric]) => el("option", { value: key }, metric.name)));
     into("kinds", kinds().map((kind) => el("button", { type: "button", "data-kind": kind, onclick: () =>
       write({ kinds: now.kinds.includes(kind) ? now.kinds.filter((one) => one !== kind) : [...now.kinds, kind] }) }, kind)));
@@ -307,14 +332,12 @@
   }
   function csv() {
     const rows = [...byId("rows").children].map((row) => now.track.lines.find((line) => line.s === Number(row.dataset.s)));
-    const ranks = new Map([...byId("rows").children].map((row) => [Number(row.dataset.s), row.querySelector(".rank").firstChild.textContent]));
     const names = ["macro", ...now.track.tasks].flatMap((name) => [name, `${name}_low`, `${name}_high`]);
     const at_share = now.metric === "purity" ? now.prevalence : now.metric === "deferral" ? now.deferred : null;
-    const lines = [["system", "id", "simulated", "track", "metric", "at", "rank_best", "rank_worst", ...names, "kind", "status", "date", "evidence", "usd_per_1000", "seconds"]];
+    const lines = [["system", "id", "simulated", "track", "metric", "at", "ranked_by", "rank_best", "rank_worst", ...names, "kind", "status", "date", "evidence", "usd_per_1000", "seconds"]];
     for (const line of rows) {
-      const system = data.systems[line.s], made = values(line);
-      const [from, to] = (/^\d/.test(ranks.get(line.s)) ? ranks.get(line.s) : "–").split("–");
-      lines.push([system.name, system.id, data.simulated, now.track.track, now.metric, at_share, from ? Number(from) : null, from ? Number(to ?? from) : null, ...[made.macro, ...made.cells].flat(),
+      const system = data.systems[line.s], made = values(line), [from, to] = shown_ranks.get(line.s)?.rank || [];
+      lines.push([system.name, system.id, data.simulated, now.track.track, now.metric, at_share, ranked_by(), from, to, ...[made.macro, ...made.cells].flat(),
         system.kind, system.status, system.date, evidence(line), system.usd, system.seconds]);
     }
     return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
@@ -328,7 +351,7 @@
   /* ---- the three questions a reader comes with ---- */
 
   function answers() {
-    const track = data.tracks[0], ranks = SpecVI.ranks.whole(track);
+    const track = data.tracks[0], ranks = SpecVI.ranks.whole(SpecVI.ranks.of_track(track));
     const ranked = track.lines.filter((line) => line.rank);
     if (!ranked.length) { into("headline", "No system is ranked yet"); return; }
     const name = (line) => el("bdi", null, data.systems[line.s].name);
@@ -339,17 +362,12 @@
     into("headline", name(first), tied.length ? [" leads, but is not shown to beat ", el("bdi", null, others)] : " leads, and is shown to be the best");
     const example = data.example, system = example && data.systems.find((one) => one.id === example.system);
     into("answers",
-      answer("Which system is best?", name(first), ` has the highest macro-F1, ${share(value)}, over ${plural(track.tasks.length, "task")} of the ${track.track} track.`,
+      answer("Which system is best?", name(first), ` has the highest macro-F1, ${share(value)} (1 is every rare star found and no false alarm), over ${plural(track.tasks.length, "task")} of the ${track.track} track.`,
         trivial ? [" The best that looks at no spectrum, ", name(trivial), `, reaches ${share(of(trivial.f1)[0])}.`] : ""),
-      answer("How sure are we?", `The 95 % interval is ${span(low, high)}, from ${whole(track.n.reduce((a, b) => a + b, 0))} candidates. With 95 % confidence its true rank is ${rank(found.rank)} of ${ranked.length}`,
+      answer("How sure are we?", "The 95 % interval is ", el("span", { class: "whole" }, span(low, high)), `, from ${whole(track.n.reduce((a, b) => a + b, 0))} candidates. With 95 % confidence its true rank is `, el("span", { class: "whole" }, `${rank(found.rank)} of ${ranked.length}`),
         tied.length ? [": ", el("bdi", null, others), ` ${tied.length > 1 ? "are" : "is"} tied with it.`] : ".", " ", el("a", { href: "method.html" }, "How ranks are made")),
-      example ? answer("Why that answer?", `Asked “${example.question}”, `, el("bdi", null, system.name), ` said YES for its ${list(features(example.found))}. Each was looked for in the flux, and is there. `,
+      example ? answer("Why that answer?", `Asked “${example.question}”, `, el("bdi", null, system.name), ` said YES for its ${SpecVI.features(example.found)}. Each was looked for in the flux, and is there. `,
         el("a", { href: SpecVI.candidate_address(data.id, example.group, example.id, example.system) }, "Replay the inspection")) : null);
-  }
-  /* Said once where it holds for all: Hα, Hβ and He I 5877 in emission. */
-  function features(found) {
-    const kinds = new Set(found.map((name) => / (emission|absorption)$/.exec(name)?.[0]).filter(Boolean));
-    return kinds.size === 1 ? found.map((name, k) => k < found.length - 1 ? name.replace([...kinds][0], "") : name) : found;
   }
   const answer = (question, ...said) => el("div", null, el("h2", null, question), el("p", null, said));
 
@@ -365,6 +383,7 @@
     data = await SpecVI.board();
     units = SpecVI.site().units;
     errors = purities = null;
+    rankings = {};
     now = read();
     build();
     answers();

@@ -27,39 +27,45 @@ SpecVI.ranks = (() => {
     return Math.exp(-x * x) / Math.sqrt(Math.PI) / (x + fraction);
   }
 
-  /* The build's own ranks: lines in their order, with the systems each is tied with. */
-  function whole(track) {
+  /* A ranking is the places of its systems, best first (`s`), their ranks, and who is tied. That by macro-F1 stands in
+     the lines of a track; those by other metrics are files of their own, in this form. */
+  function of_track(track) {
     const ranked = track.lines.filter((line) => line.rank);
-    const tied = bits(track.ties), n = ranked.length;
-    return new Map(ranked.map((line, i) => [line.s, {
-      rank: line.rank,
-      tied: ranked.filter((_, j) => i !== j && tied(place(Math.min(i, j), Math.max(i, j), n))).map((other) => other.s),
+    return { s: ranked.map((line) => line.s), ranks: ranked.map((line) => line.rank), ties: track.ties };
+  }
+
+  /* The build's own ranks, with the systems each is tied with. */
+  function whole({ s, ranks, ties }) {
+    const tied = bits(ties), n = s.length;
+    return new Map(s.map((one, i) => [one, {
+      rank: ranks[i],
+      tied: s.filter((_, j) => i !== j && tied(place(Math.min(i, j), Math.max(i, j), n))),
     }]));
   }
 
-  /* Ranks among the systems in `shown`; `errors` in the order of the ranked lines of the track, in units. */
-  function among(track, errors, units, error_units, shown) {
-    const ranked = track.lines.filter((line) => line.rank);
-    const n = ranked.length;
-    const here = ranked.map((line, i) => [line, i]).filter(([line]) => shown.has(line.s));
+  /* Ranks among the systems in `shown`, best first; `value` of a system is higher where it is better, `errors` stand in
+     the order of the ranking. */
+  function among({ s }, value, errors, shown) {
+    const n = s.length;
+    const here = s.map((one, i) => [one, i]).filter(([one]) => shown.has(one));
     const pairs = [];
     for (let a = 0; a < here.length; a++) {
       for (let b = a + 1; b < here.length; b++) {
-        const difference = (here[a][0].f1[0] - here[b][0].f1[0]) / units;
-        const error = errors[place(here[a][1], here[b][1], n)] / error_units;
+        const difference = value(here[a][0]) - value(here[b][0]);
+        const error = errors[place(here[a][1], here[b][1], n)];
         pairs.push({ a, b, p: difference === 0 || error === 0 ? 1 : two_sided(difference / error) });
       }
     }
     pairs.sort((one, other) => one.p - other.p);
-    const made = here.map(([line]) => ({ s: line.s, rank: [1, here.length], tied: [] }));
+    const made = here.map(([one]) => ({ s: one, rank: [1, here.length], tied: [] }));
     let apart = true;
     pairs.forEach(({ a, b, p }, k) => {
       apart = apart && p * (pairs.length - k) <= 0.05;
       if (apart) { made[b].rank[0] += 1; made[a].rank[1] -= 1; }
       else { made[a].tied.push(made[b].s); made[b].tied.push(made[a].s); }
     });
-    return new Map(made.map(({ s, rank, tied }) => [s, { rank, tied }]));
+    return new Map(made.map((one) => [one.s, { rank: one.rank, tied: one.tied }]));
   }
 
-  return { whole, among, two_sided, place, bits };
+  return { of_track, whole, among, two_sided, place, bits };
 })();

@@ -6,8 +6,9 @@
   const three = (measure) => [measure.value, measure.low, measure.high];
   const fact = (name, value, big) => el("div", null, el("dt", null, name), el("dd", { class: big ? "big" : null }, value));
   const task_name = (score) => `${score.task.toUpperCase()}${score.track === "main" ? "" : `, ${TRACKS[score.track].toLowerCase()}`}`;
+  const task_cell = (score) => [score.task.toUpperCase(), score.track === "main" ? null : el("span", { class: "note whole" }, TRACKS[score.track].toLowerCase())];
   const moment = (text) => text.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?(?:\+00:00|Z)$/, "$1 $2 UTC");
-  const EDGES = [0, 5, 10, 20, 50, Infinity], BINS = ["below 5", "5 to 10", "10 to 20", "20 to 50", "50 and above"];
+  const EDGES = [-Infinity, 5, 10, 20, 50, Infinity], BINS = ["below 5", "5 to 10", "10 to 20", "20 to 50", "50 and above"];
 
   /* One part for each track, the first one open. */
   function by_track(items, make) {
@@ -48,7 +49,7 @@
         name: el("a", { href: SpecVI.address("task.html", { board: SpecVI.boardParam(board.id), task: score.task, track: score.track }) }, score.task.toUpperCase()), measure: three(score.ranked.f1), n: score.n, label: `${score.task} F1`,
       })));
     })), el("details", null, el("summary", null, "Accuracy, precision, recall, and other readings of non-answers"), SpecVI.table("All metrics by task, 95 % intervals", ["Task", num("F1"), num("accuracy"), num("precision"), num("recall"), num("F1 if non-answers are NO"), num("F1 if they are right"), num("F1, lenient reading")],
-      detail.tasks.map((score) => [task_name(score), ...["f1", "accuracy", "precision", "recall"].map((name) => [share(score.ranked[name].value), " ", el("span", { class: "ci" }, span(score.ranked[name].low, score.ranked[name].high))]), share(score.non_answer_is_no.f1), share(score.best.f1), score.lenient ? share(score.lenient.f1) : "–"]))));
+      detail.tasks.map((score) => [task_cell(score), ...["f1", "accuracy", "precision", "recall"].map((name) => [share(score.ranked[name].value), " ", el("span", { class: "ci" }, span(score.ranked[name].low, score.ranked[name].high))]), share(score.non_answer_is_no.f1), share(score.best.f1), score.lenient ? share(score.lenient.f1) : "–"]))));
     const calls = SpecVI.site().calls;
     into("counts", by_track(detail.tasks, (scores, track) => SpecVI.table(`Ledger, ${track}: truth → call → candidates`, ["Task", "Truth", ...calls.map(num), num("all")], scores.flatMap((score) => ["YES", "NO"].map((truth) =>
       [score.task.toUpperCase(), truth, ...calls.map((call) => { const n = score.ledger[truth][call]; return n ? el("span", { class: call === truth ? "yes" : "no" }, whole(n)) : "0"; }), whole(Object.values(score.ledger[truth]).reduce((a, b) => a + b, 0))])), { hidden: true })));
@@ -70,7 +71,7 @@
     }))));
     into("wrong", groups.map((group) => {
       const wrong = group.id.map((id, k) => ({ id, k, call: calls[Number(group.calls[system.id][k])] })).filter(({ k, call }) => call[0] !== group.truth[k] || !["YES", "NO"].includes(call));
-      if (!wrong.length) return el("p", null, el("b", null, task_name(group)), ": no candidate wrong.");
+      if (!wrong.length) return el("p", { class: "none" }, `${task_name(group)}: no candidate wrong`);
       const kinds = [["missed", wrong.filter(({ k }) => group.truth[k] === "Y")], ["called YES wrongly, or not answered", wrong.filter(({ k }) => group.truth[k] !== "Y")]].filter(([, rows]) => rows.length);
       return el("details", null, el("summary", null, `${task_name(group)}: ${kinds.map(([name, rows]) => `${rows.length} ${name}`).join("; ")} (of ${group.id.length})`),
         kinds.map(([name, rows]) => [el("p", { class: "soft" }, name), el("ul", { class: "links" }, rows.slice(0, 60).map(({ id, k, call }) => el("li", null,
@@ -91,20 +92,20 @@
   function probability(detail) {
     const made = detail.tasks.filter((score) => score.probability);
     if (!made.length) { into("charts", el("p", { class: "soft" }, "It gives no P(YES), or not with every answer: no reliability, and no order in which to defer to people.")); return; }
-    into("charts", SpecVI.table("Probabilities by task", ["Task", { name: "Brier", num: true }, { name: "AUROC", num: true }, { name: "average precision", num: true }, { name: "calibration error", num: true }, { name: "by chance", num: true }],
-      made.map((score) => { const p = score.probability; return [task_name(score), ...[p.brier, p.auroc, p.average_precision].map((m) => [share(m.value), " ", el("span", { class: "ci" }, span(m.low, m.high))]), share(p.ece), share(p.ece_by_chance)]; }), { hidden: true }),
-    el("div", { class: "plots" }, made.flatMap((score) => [SpecVI.charts.reliability(`${task_name(score)}: reliability`, score.probability.bins), score.deferral ? SpecVI.charts.deferral(`${task_name(score)}: deferral`, score.deferral) : null])));
+    into("charts", by_track(made, (made, track) => [SpecVI.table(`Probabilities, ${track}`, ["Task", { name: "Brier", num: true }, { name: "AUROC", num: true }, { name: "average precision", num: true }, { name: "calibration error", num: true }, { name: "by chance", num: true }],
+      made.map((score) => { const p = score.probability; return [score.task.toUpperCase(), ...[p.brier, p.auroc, p.average_precision].map((m) => [share(m.value), " ", el("span", { class: "ci" }, span(m.low, m.high))]), share(p.ece), share(p.ece_by_chance)]; }), { hidden: true }),
+    el("div", { class: "plots" }, made.flatMap((score) => [SpecVI.charts.reliability(`${task_name(score)}: reliability`, score.probability.bins), score.deferral ? SpecVI.charts.deferral(`${task_name(score)}: deferral`, score.deferral) : null]))]));
   }
 
   function evidence(board, detail) {
     const held = detail.tasks.filter((score) => score.evidence && score.evidence.n);
     if (!held.length) { into("evidence", el("p", { class: "soft" }, "It leaves no text to hold against the flux.")); return; }
     const num = (name) => ({ name, num: true });
-    const cell = (m) => m.value === null ? "–" : [percent(m.value), " ", el("span", { class: "ci" }, m.low === null ? "" : `${percent(m.low)}–${percent(m.high)}`)];
+    const cell = (m) => m.value === null ? "–" : [percent(m.value), " ", el("span", { class: "ci" }, m.low === null ? "" : `${Math.round(100 * m.low)}–${percent(m.high)}`)];
     into("evidence", el("p", { class: "soft" }, "Right YES answers whose decisive claims stand in the flux; claims made and not found; where it looked."),
       SpecVI.table("Evidence by task", ["Task", num("right YES"), num("decisive found"), num("claimed, not found"), num("contradicted"), num("zooms"), num("windows seen")],
-        held.map((score) => { const e = score.evidence; return [task_name(score), e.decisive.n, cell(e.decisive.share), cell(e.claims.unsupported), cell(e.claims.contradicted), e.looked.calls === null ? "–" : e.looked.calls.toFixed(1), percent(e.looked.windows_shown)]; }), { hidden: true }),
-      held.some((score) => score.evidence.looked.usual_order.length) ? el("details", null, el("summary", null, "Where it looks, in its usual order"), SpecVI.table("Usual order of zooms by task", ["Task", "Windows of the task"], held.filter((score) => score.evidence.looked.usual_order.length).map((score) => [task_name(score), score.evidence.looked.usual_order.join(" → ")]), { hidden: true })) : null,
+        held.map((score) => { const e = score.evidence; return [task_cell(score), e.decisive.n, cell(e.decisive.share), cell(e.claims.unsupported), cell(e.claims.contradicted), e.looked.calls === null ? "–" : e.looked.calls.toFixed(1), percent(e.looked.windows_shown)]; }), { hidden: true }),
+      held.some((score) => score.evidence.looked.usual_order.length) ? el("details", null, el("summary", null, "Where it looks, in its usual order"), SpecVI.table("Usual order of zooms by task", ["Task", "Windows of the task"], held.filter((score) => score.evidence.looked.usual_order.length).map((score) => [task_cell(score), score.evidence.looked.usual_order.join(" → ")]), { hidden: true })) : null,
       el("details", null, el("summary", null, "Claims that fail, to look at"), el("ul", { class: "claims" }, held.flatMap((score) => score.evidence.examples.map((example) => el("li", null, el("span", { class: "stand no" }, example.of), el("span", null, el("span", { dir: "auto" }, `“${example.sentence}”`),
         el("small", null, `${task_name(score)}: ${example.claim}; in the flux: ${example.flux}. `, el("a", { href: SpecVI.candidate_address(board.id, `${score.track}-${score.task}`, example.id, state().id) }, "candidate")))))))));
   }

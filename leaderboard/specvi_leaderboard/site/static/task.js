@@ -17,7 +17,7 @@
     const rows = track.lines.map((line) => ({ system: board.systems[line.s], f1: line.cells[place].slice(0, 3).map((v) => v === null ? null : v / units) }))
       .sort((a, b) => (b.f1[0] ?? -1) - (a.f1[0] ?? -1));
     into("systems", el("p", { class: "soft" }, "F1 with 95 % intervals. Ranks are made over all tasks of a track, not here."),
-      SpecVI.charts.dots("F1 on this task", ["System", "F1"], rows.map(({ system, f1 }) => ({ name: SpecVI.system_link(board.id, system), measure: f1, n: track.n[place], label: system.name }))));
+      SpecVI.charts.dots("F1 on this task", ["System", "F1"], rows.map(({ system, f1 }) => ({ name: [SpecVI.system_link(board.id, system), system.trivial ? el("span", { class: "tag" }, "trivial") : null], measure: f1, n: track.n[place], label: system.name }))));
   }
 
   async function examples(board, group) {
@@ -46,7 +46,7 @@
     const hardest = right.map((n, k) => ({ n, k })).filter(({ n }) => n < judges.length).sort((a, b) => a.n - b.n).slice(0, 24);
     into("difficulty", SpecVI.charts.figure(`${plural(judges.length, "system")} that look at the spectrum`, `all of them are right on ${whole(right.filter((n) => n === judges.length).length)} of ${whole(group.id.length)} candidates, none on ${whole(right.filter((n) => !n).length)}`, picture, "Candidates by share of systems that are right",
       ["share right", { name: "candidates", num: true }], bins.map((n, k) => [share(k / (bins.length - 1), 2), whole(n)])),
-    el("div", null, el("h3", null, "The hardest"), el("ul", { class: "links" }, hardest.length ? hardest.map(({ n, k }) => el("li", null,
+    el("div", null, el("h3", null, "The hardest"), el("p", { class: "soft" }, `Each with how many of the ${judges.length} are right.`), el("ul", { class: "links" }, hardest.length ? hardest.map(({ n, k }) => el("li", null,
       group.drawn[k] === "1" ? el("a", { href: SpecVI.candidate_address(board.id, `${group.track}-${group.task}`, group.id[k]) }, group.subtype[k] || group.id[k].slice(0, 8)) : group.subtype[k] || group.id[k].slice(0, 8), ` ${n}/${judges.length}`)) : el("li", null, "none: every system is right on every one"))));
   }
 
