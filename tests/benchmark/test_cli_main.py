@@ -111,6 +111,20 @@ def test_a_closed_pipe_is_no_traceback() -> None:
         assert "Traceback" not in process.stderr.read()
 
 
+def test_another_pipe_that_breaks_is_no_success() -> None:
+    done = run_python(
+        "import specvi_benchmark.cli.main as cli\n"
+        "class Group:\n"
+        "    def main(self, *_, **__):\n"
+        "        raise BrokenPipeError\n"
+        "cli.root_group = Group\n"
+        "cli.main(['tasks'])"
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: what this program was writing to has gone away")
+    assert "Traceback" not in done.stderr
+
+
 def test_ctrl_c_says_that_the_run_goes_on(tmp_path: Path) -> None:
     code = """
 import sys

@@ -231,6 +231,15 @@ def test_a_worker_that_is_killed_is_told():
     assert "exit code 3" in str(caught.value)
 
 
+def test_workers_end_quietly_with_half_a_call_unsent():
+    with workers(2) as pool:
+        assert next(pool.map(len, (bytes(300_000) for _ in range(9)))) == 300_000
+        for worker in pool._all:
+            worker.kill()
+            worker.wait()
+            worker.stdin.write(b"half a call")  # into the buffer: nobody is left to read it
+
+
 def test_an_error_in_a_worker_is_raised_here():
     with workers(2) as pool, pytest.raises(ValueError, match="could not convert"):
         list(pool.map(float, ["1", "x", "2"]))

@@ -26,11 +26,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         root_group().main(given, prog_name="specvi")
     except UserError as error:
         _stop(str(error))
-    except BrokenPipeError:  # `specvi tasks | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except BrokenPipeError as error:
+        if not _reader_left():
+            _stop(str(UserError("what this program was writing to has gone away", where=error.filename)))
+        sys.exit(0)  # `specvi tasks | head`: the reader has seen enough
     except OSError as error:  # a full disk, a read-only folder, a file where a folder should be
         _stop(str(UserError(error.strerror or str(error), where=error.filename)))
+
+
+def _reader_left() -> bool:
+    """Tell whether it is the program's own output that nobody reads any more, and keep the end from saying so again."""
+    left = False
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            left = True
+    return left
 
 
 def _stop(message: str) -> NoReturn:

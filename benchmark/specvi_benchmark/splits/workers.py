@@ -11,7 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO, Protocol, TypeVar
 
@@ -74,11 +74,13 @@ class Workers:
         for worker in self._all:
             worker.kill()
             worker.wait()
+        if self._threads is not None:
+            self._threads.shutdown(wait=True)  # their pipes have ended, and so do they
+        for worker in self._all:
             for pipe in (worker.stdin, worker.stdout):
                 if pipe is not None:
-                    pipe.close()
-        if self._threads is not None:
-            self._threads.shutdown(wait=True)
+                    with suppress(BrokenPipeError):  # half a call may still be waiting to be sent
+                        pipe.close()
 
     def _call(self, function: Callable[[Item], Result], item: Item) -> Result:
         worker = self._idle.get()
