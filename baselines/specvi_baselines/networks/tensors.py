@@ -26,9 +26,6 @@ LEAST_SEEN = 0.05
 SAME_PIXEL = 0.02
 """A spectrum whose pixels lie this close to those of the grid, in pixels, is not resampled."""
 
-LARGEST_FLUX = 1e6
-"""Times the median size, about: flux beyond is a fault of the detector, and is cut to it."""
-
 LEAST_IVAR = 1e-8
 """Times the median inverse variance: a good pixel that knows less knows nothing."""
 
@@ -76,8 +73,9 @@ def to_grid(
     Flux is averaged over each pixel of the grid, weighted by overlap, over good pixels alone; the variance of
     the mean follows, with the information of a source pixel shared out in proportion where two pixels of the
     grid share it (so that no information is made by resampling). Where there are no errors, the scatter of
-    neighbouring pixels stands in (`specvi_benchmark.features.prepare`). Flux and variance are kept within bounds
-    first: sums run over the whole spectrum, and one pixel of 1e20 would leave no digit for those behind it.
+    neighbouring pixels stands in (`specvi_benchmark.features.prepare`). Pixels that are not `Spectrum.usable` are
+    bad, and so are those that know next to nothing (`LEAST_IVAR`): sums run over the whole spectrum, and one variance
+    of 1e20 would leave no digit for those behind it.
     """
     flux, variance, good = _bounded(spectrum)
     first = int(np.searchsorted(spectrum.wavelength_AA, edges_AA[0]))
@@ -97,14 +95,14 @@ def _bounded(spectrum: Spectrum) -> tuple[FloatArray, FloatArray, BoolArray]:
 
     In units of about the median size: a power of two, which costs no digit.
     """
-    good = spectrum.good & (spectrum.ivar > 0) if spectrum.has_errors else spectrum.good.copy()
+    good = spectrum.usable
     flux, variance = np.zeros(good.size), np.zeros(good.size)
     if not good.any():
         return flux, variance, good
     known = prepare(spectrum)
     size = np.abs(known.flux)
     unit = np.exp2(np.floor(np.log2(np.median(size) or size.max() or 1.0)))
-    flux[good] = np.clip(known.flux / unit, -LARGEST_FLUX, LARGEST_FLUX)
+    flux[good] = known.flux / unit
     variance[good] = (known.sigma / unit) ** 2
     good &= variance <= float(np.median(variance[good])) / LEAST_IVAR
     return np.where(good, flux, 0.0), np.where(good, variance, 0.0), good
