@@ -174,6 +174,14 @@ def test_one_class_or_no_such_option_is_told(make_planted, tmp_path):
     ):
         with pytest.raises(UserError, match=words):
             load_vetter("carbonnet-style", options)
+    for options in (
+        {"few_shot": "9"},
+        {"few_shot": "9", "readout": "head"},
+        {"weights": "w.ckpt", "unlabelled": "mini"},
+        {"epochs": "9", "readout": "knn"},
+    ):
+        with pytest.raises(UserError, match="without effect"):
+            load_vetter("specformer", options)
 
 
 def test_foreign_folders_are_told_apart(split_folder, tmp_path):
@@ -182,8 +190,11 @@ def test_foreign_folders_are_told_apart(split_folder, tmp_path):
     with pytest.raises(UserError, match="another kind") as told:
         load_vetter(f"spectrum-net:{folder}")
     assert f"carbonnet-style:{folder}" in told.value.fix
-    with pytest.raises(UserError, match="other settings"):
-        load_vetter(f"carbonnet-style:{folder}", {"setting": "small"})
+    load_vetter(f"carbonnet-style:{folder}", {"setting": "test", "prevalence": "0.01"})
+    with pytest.raises(UserError, match="options of training have no effect") as told:
+        load_vetter(f"carbonnet-style:{folder}", {"setting": "small", "epochs": "9"})
+    assert told.value.expected == "setting=test, as it was trained, no epochs"
+    assert told.value.got == "--option setting=small, --option epochs=9"
     with pytest.raises(UserError, match="not a trained carbonnet-style"):
         load_vetter(f"carbonnet-style:{tmp_path}")
     written = json.loads((folder / MODEL_FILE).read_text())

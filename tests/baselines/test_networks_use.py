@@ -186,7 +186,8 @@ LEARNING = {"setting": "test", "epochs": "12", "learning_rate": "0.004"}
 @pytest.mark.parametrize("readout", ["head", "few-shot", "knn"])
 def test_read_outs_of_a_frozen_encoder_learn_the_line(readout, planted, tmp_path):
     split, folder = planted
-    options = LEARNING | {"readout": readout, "few_shot": "30"}
+    own = {"head": LEARNING, "few-shot": LEARNING | {"few_shot": "30"}, "knn": {"setting": "test"}}
+    options = own[readout] | {"readout": readout}
     spec = fit("specformer", folder, tmp_path / "model", options=options)
     record = read_record(tmp_path / "model", "specformer")
     assert record.settings.readout == readout
@@ -251,6 +252,8 @@ def test_an_ensemble_is_the_mean_of_its_members(planted, tmp_path):
     assert all((verdict.answer == "YES") == (verdict.p_yes >= 0.5) for verdict in found)
     assert [member["vetter"] for member in ensemble.config["members"]] == ["carbonnet-style", "gaianet-style"]
     assert ensemble.config["members"][0]["training"]["seed"] == 1
+    with pytest.raises(UserError, match="options of training have no effect"):
+        load_system(f"ensemble:{folders[0]},{folders[1]}", {"batch": "9"})
     for argument, words in (
         (str(folders[0]), "two folders"),
         (f"{folders[0]},{tmp_path}", "not a trained system"),

@@ -190,6 +190,41 @@ def read_fit_record(folder: Path) -> FitRecord:
     return validate(FitRecord, content, path)
 
 
+def refuse_other_training(folder: Path, asked: Mapping[str, str]) -> None:
+    """Refuse options of training that are given to a trained folder, unless it was trained with the very same.
+
+    For the factories of systems that have such options: what has no effect is told, not ignored. `specvi run --train`
+    gives every option to the training and to the trained system, so the same ones are right.
+
+    Parameters
+    ----------
+    folder
+        What `fit` wrote; one without ``fit.json`` says nothing of its options, and none is right.
+    asked
+        The options given that shape a training.
+
+    Raises
+    ------
+    UserError
+        An option that was not the folder's.
+    """
+    if not asked:
+        return
+    known = read_fit_record(folder).config.get("options", {}) if (folder / FIT_FILE).is_file() else {}
+    other = [name for name, value in asked.items() if known.get(name) != value]
+    if other:
+        raise UserError(
+            "options of training have no effect on a system that is trained",
+            where=folder,
+            expected=", ".join(
+                f"{name}={known[name]}, as it was trained" if name in known else f"no {name}"
+                for name in other
+            ),
+            got=", ".join(f"--option {name}={asked[name]}" for name in other),
+            fix="leave them out, or train another: specvi fit NAME --train SPLIT --out FOLDER with these options",
+        )
+
+
 def _refuse_uncalibratable(held: Split, part: CalibrationPart, tasks: Sequence[str]) -> None:
     """Refuse before training, which may take hours, what calibration would refuse after it."""
     for task in tasks:
