@@ -100,7 +100,11 @@ def test_odd_spectra_are_read_or_left_without_an_answer(name):
     dark = Spectrum(LAMOST_AA, made.flux, made.ivar, np.ones(3909, bool))
     ten = clean_spectrum(LAMOST_AA[2000:2010], np.ones(10))
     lone = Spectrum(LAMOST_AA, made.flux, made.ivar, np.arange(3909) != 5)
-    assert np.isnan(probabilities(network, [dark, ten, lone], chosen.grid)).all()
+    points = [
+        clean_spectrum(wavelength, np.ones(len(wavelength)))
+        for wavelength in ((4000, 9000), (4e3, 6e3, 9e3), (1, 1e9))
+    ]
+    assert np.isnan(probabilities(network, [dark, ten, lone, *points], chosen.grid)).all()
     hole = np.delete(np.arange(3909), slice(1500, 2200))
     gap = clean_spectrum(LAMOST_AA[hole], made.flux[hole], made.ivar[hole])
     masked = clean_spectrum(LAMOST_AA, made.flux, made.ivar, ~np.isin(np.arange(3909), hole))

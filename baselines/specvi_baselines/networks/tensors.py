@@ -32,6 +32,10 @@ LEAST_IVAR = 1e-8
 GAP, NEIGHBOURS = 3.0, 11
 """A step this many times the median of those around it is a gap: pixels that a file leaves out, as if they were masked."""
 
+COARSEST = 0.01
+"""Share of its wavelength that a pixel may reach over: what lies farther apart is points, with nothing known between
+them. Gaia's, the coarsest survey spectra, are 0.6 % wide at most."""
+
 _TINY = 1e-6
 
 
@@ -118,8 +122,11 @@ def edges_of(wavelength_AA: FloatArray) -> FloatArray:
 def _bordered(wavelength_AA: FloatArray, pixels: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the borders between pixels, and ``(k, n)`` values of pixels with an empty one wherever some are left out."""
     borders, steps = edges_of(wavelength_AA), np.diff(wavelength_AA)
-    usual = median_filter(steps, size=NEIGHBOURS, mode="nearest")
-    gaps = np.flatnonzero(steps > GAP * usual)
+    widest = COARSEST * wavelength_AA
+    borders[0] = max(borders[0], wavelength_AA[0] - widest[0] / 2)
+    borders[-1] = min(borders[-1], wavelength_AA[-1] + widest[-1] / 2)
+    usual = np.minimum(median_filter(steps, size=NEIGHBOURS, mode="nearest"), widest[:-1])
+    gaps = np.flatnonzero(steps > np.minimum(GAP * usual, widest[:-1]))
     if not gaps.size:
         return borders, pixels
     borders[gaps + 1] = wavelength_AA[gaps] + usual[gaps] / 2
