@@ -174,6 +174,15 @@ def test_one_class_or_no_such_option_is_told(make_planted, tmp_path):
     ):
         with pytest.raises(UserError, match=words):
             load_vetter("carbonnet-style", options)
+    for seed in (-1, 2**31):
+        with pytest.raises(UserError, match="not a seed"):
+            fit(
+                "carbonnet-style",
+                str(tmp_path / "one"),
+                tmp_path / "model",
+                options={"setting": "test"},
+                seed=seed,
+            )
     for options in (
         {"few_shot": "9"},
         {"few_shot": "9", "readout": "head"},

@@ -1,6 +1,8 @@
 """Trained networks in use: saliency, ensembles, read-outs, published weights, and the commands."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -260,6 +262,26 @@ def test_an_ensemble_is_the_mean_of_its_members(planted, tmp_path):
     ):
         with pytest.raises(UserError, match=words):
             load_system(f"ensemble:{argument}")
+
+
+def test_an_ensemble_averages_only_what_goes_together(planted, tmp_path):
+    split, folder = planted
+    few = tuple(c for n, c in enumerate(split.candidates) if c.part != "cal" or c.truth == "NO" or n % 8 == 0)
+    write_split(replace(split, candidates=few), tmp_path / "few")
+    for name, place in (("even", folder), ("rare", str(tmp_path / "few"))):
+        fit("logistic", place, tmp_path / name)
+    fit("logistic", folder, tmp_path / "seed", seed=1)  # a seed changes nothing in it
+    fit("metadata-only", folder, tmp_path / "unmended")
+    shutil.copytree(tmp_path / "even", tmp_path / "copy")
+    for other, words in (
+        ("copy", "same system"),
+        ("seed", "same system"),
+        ("unmended", "not mended"),
+        ("rare", "different shares"),
+    ):
+        with pytest.raises(UserError, match=words):
+            load_system(f"ensemble:{tmp_path / 'even'},{tmp_path / other}")
+    load_system(f"ensemble:{tmp_path / 'even'},{tmp_path / 'rare'}", {"prevalence": "0.1"})
 
 
 def test_an_ensemble_hands_on_what_a_member_cannot_answer(planted, make_planted, tmp_path):

@@ -29,6 +29,8 @@ from specvi_benchmark.vetting import AnyVetter, Question, Verdict, Vetter, load_
 FIT_FILE = "fit.json"
 SCHEMA_VERSION: Literal[1] = 1
 CalibrationPart = Literal["cal", "dev"]
+LARGEST_SEED = 2**31 - 1
+"""What every generator of random numbers takes: LightGBM's seeds have 32 bits, and wrap."""
 DEV_SHARE = 5
 """One object in so many of a train part becomes dev, where a split has none."""
 
@@ -113,15 +115,9 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
     Raises
     ------
     UserError
-        The vetter can't be trained, the split has no train part, or the folder holds something else.
+        The vetter can't be trained, the split has no train part, the folder holds something else, or the seed is none.
     """
-    if ":" in name:
-        raise UserError(
-            "a trained vetter can't be trained", where=f"vetter {name!r}", expected="its bare name"
-        )
-    system = make_system(name, options)
-    if not isinstance(system, Trainable):
-        raise UserError(f"vetter {name} can't be trained", where="--train", fix="leave --train out")
+    system = _learner(name, options, seed)
     split = find_split(train)
     learnt, held, dev_from = training_parts(split, train)
     cal = split.select(part="cal")
@@ -164,6 +160,19 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
             if not resumes:
                 shutil.rmtree(building, ignore_errors=True)
     return f"{name}:{out}"
+
+
+def _learner(name: str, options: Mapping[str, str] | None, seed: int) -> Trainable:
+    if not 0 <= seed <= LARGEST_SEED:
+        raise UserError("not a seed of a training", where="--seed", expected=f"0 to {LARGEST_SEED}", got=seed)
+    if ":" in name:
+        raise UserError(
+            "a trained vetter can't be trained", where=f"vetter {name!r}", expected="its bare name"
+        )
+    system = make_system(name, options)
+    if not isinstance(system, Trainable):
+        raise UserError(f"vetter {name} can't be trained", where="--train", fix="leave --train out")
+    return system
 
 
 def training_parts(split: Split, where: object) -> tuple[Split, Split, Literal["dev", "train"]]:
