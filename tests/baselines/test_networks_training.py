@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import resource
 import signal
 import subprocess
 import sys
@@ -101,6 +102,23 @@ def test_what_was_trained_is_not_trained_again(name, last_step, split_folder, tm
     fit(name, split_folder, place, options={"setting": "test"}, seed=3)
     for file in (WEIGHTS_FILE, MODEL_FILE, "calibration.json"):
         assert (out / file).read_bytes() == (place / file).read_bytes()
+
+
+@pytest.mark.parametrize("room", [0, 20_000])
+def test_a_full_disk_is_told_and_the_same_command_goes_on(room, split_folder, tmp_path):
+    """No file may grow beyond ``room`` bytes: what the system says then is what a full disk says."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            fit("spectrum-net", split_folder, broken, options={"setting": "test"}, seed=3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not broken.exists()
+    for out in (broken, whole):
+        fit("spectrum-net", split_folder, out, options={"setting": "test"}, seed=3)
+    assert sha256_file(broken / WEIGHTS_FILE) == sha256_file(whole / WEIGHTS_FILE)
 
 
 @pytest.mark.parametrize("name", NAMES)
