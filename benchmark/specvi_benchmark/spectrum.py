@@ -165,7 +165,9 @@ class Spectrum:
         # Where half of the pixels reach a millionth of the largest, none lies farther from the median: no need of it.
         if 2 * np.count_nonzero(size >= largest / FARTHEST_FLUX) > size.size or not size.size:
             return known
-        known[known] = size <= FARTHEST_FLUX * np.median(size[size > 0]) if largest else True
+        if largest:
+            median = np.quantile(size[size > 0], 0.5)  # np.median's mean of two might overflow
+            known[known] = size / FARTHEST_FLUX <= median
         return known
 
     @property
