@@ -35,8 +35,8 @@ class TaskCalibration(StrictModel):
 
     YES: int = Field(gt=0)
     NO: int = Field(gt=0)
-    slope: float = Field(ge=0)
-    intercept: float
+    slope: float = Field(ge=0, allow_inf_nan=False)
+    intercept: float = Field(allow_inf_nan=False)
 
     @property
     def is_level(self) -> bool:
@@ -134,8 +134,8 @@ def calibrate(held: Split, part: CalibrationPart, raw: Mapping[str, FloatArray],
     write_json(out / CALIBRATION_FILE, found.model_dump(mode="json"))
 
 
-def read_calibration(folder: Path, tasks: Collection[str]) -> Calibration:
-    """Read the ``calibration.json`` of a folder whose model knows these tasks.
+def read_calibration(folder: Path, tasks: Collection[str] | None = None) -> Calibration:
+    """Read the ``calibration.json`` of a folder whose model knows these tasks (None: whichever).
 
     Raises
     ------
@@ -146,7 +146,7 @@ def read_calibration(folder: Path, tasks: Collection[str]) -> Calibration:
     content = parse_json(read_text(path), path)
     refuse_newer(content, 1, path)
     found = validate(Calibration, content, path)
-    if set(found.tasks) != set(tasks):
+    if tasks is not None and set(found.tasks) != set(tasks):
         raise UserError(
             "the calibration is not that of the model",
             where=path,

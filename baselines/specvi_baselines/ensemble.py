@@ -5,12 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specvi_baselines.calibration import answer
+from scipy.special import logit
+
+from specvi_baselines.calibration import CALIBRATION_FILE, answer, read_calibration
 from specvi_benchmark.errors import UserError
+from specvi_benchmark.files import canonical_json
 from specvi_benchmark.runs.fitting import FIT_FILE, Trained, load_system, read_fit_record
 from specvi_benchmark.splits.families import SELECTOR_FAMILY
 from specvi_benchmark.traces import Trace, Turn, said
 from specvi_benchmark.vetting import Outcome, Question, Verdict, answered
+
+SAME_SHARE = 0.25
+"""Shares of members whose log-odds differ by no more than this are taken for one: 17 % and 20 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,9 @@ def create(argument: str | None, options: Mapping[str, str]) -> Ensemble:
     Raises
     ------
     UserError
-        Fewer than two folders, one twice, a folder that is no trained system, or raw probabilities, whose mean
-        would answer for equal shares.
+        Fewer than two folders, a system twice, a folder that is no trained system, or probabilities that do not go
+        together: raw ones, those of a system that is not calibrated, or, unless an option declares a prevalence for
+        all, ones that are right at different shares of members.
     """
     if "probability" in options:
         raise UserError(
@@ -77,7 +84,11 @@ def create(argument: str | None, options: Mapping[str, str]) -> Ensemble:
             expected="ensemble:FOLDER,FOLDER",
             got=argument or "no folder",
         )
-    return Ensemble(tuple(_member(folder, options) for folder in folders))
+    members = tuple(_member(folder, options) for folder in folders)
+    _refuse_the_same(folders, members)
+    if "prevalence" not in options:
+        _refuse_other_shares(folders)
+    return Ensemble(members)
 
 
 def _member(folder: Path, options: Mapping[str, str]) -> Trained:
@@ -85,6 +96,45 @@ def _member(folder: Path, options: Mapping[str, str]) -> Trained:
         raise UserError(
             "not a trained system", where=folder, expected=f"a folder with {FIT_FILE}, as specvi fit makes"
         )
+    if not (folder / CALIBRATION_FILE).is_file():
+        raise UserError(
+            "an ensemble averages mended P(YES) only, and this system's is not mended",
+            where=folder,
+            expected=f"a folder with {CALIBRATION_FILE}",
+            got=read_fit_record(folder).vetter,
+            fix="leave it out",
+        )
     member = load_system(f"{read_fit_record(folder).vetter}:{folder}", options)
     assert isinstance(member, Trained)
     return member
+
+
+def _refuse_the_same(folders: Sequence[Path], members: Sequence[Trained]) -> None:
+    """Refuse a copy, which would count twice; also what another seed made the same, as with `logistic`."""
+    seen: dict[bytes, Path] = {}
+    for folder, member in zip(folders, members, strict=True):
+        first = seen.setdefault(canonical_json(dict(member.vetter.config)), folder)
+        if first != folder:
+            raise UserError(
+                "two members of the ensemble are the same system",
+                where="vetter ensemble",
+                expected="systems that differ",
+                got=f"{first} and {folder}",
+                fix="leave one out",
+            )
+
+
+def _refuse_other_shares(folders: Sequence[Path]) -> None:
+    """Refuse P(YES) that are right where members have one share beside those that are right at another."""
+    first: dict[str, tuple[float, Path]] = {}
+    for folder in folders:
+        for task, found in read_calibration(folder).tasks.items():
+            share, where = first.setdefault(task, (found.share, folder))
+            if abs(logit(share) - logit(found.share)) > SAME_SHARE:
+                raise UserError(
+                    "members of the ensemble were calibrated where members of the class have different shares",
+                    where=f"vetter ensemble, task {task}",
+                    expected="P(YES) for one share",
+                    got=f"{100 * share:.2g} % in {where}, {100 * found.share:.2g} % in {folder}",
+                    fix="declare the share where you use it, for all of them: --option prevalence=SHARE",
+                )

@@ -87,9 +87,9 @@ def test_one_wild_pixel_does_not_take_the_others_with_it(name):
     unknown = p(ivar_of_ten=0.0)
     for ivar in (1e-7, 1e-15, 1e-30, 1e-200):
         assert np.array_equal(p(ivar_of_ten=ivar), unknown)
-    # Beyond a million times the median, flux says no more.
-    for flux in (1e20, 1e40, 1e300):
-        assert np.array_equal(p(flux_of_one=flux), p(flux_of_one=1e8))
+    # So is flux beyond a million times the median.
+    for flux in (1e8, 1e20, 1e40, 1e300):
+        assert np.array_equal(p(flux_of_one=flux), p(flux_of_one=np.nan))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,7 +100,11 @@ def test_odd_spectra_are_read_or_left_without_an_answer(name):
     dark = Spectrum(LAMOST_AA, made.flux, made.ivar, np.ones(3909, bool))
     ten = clean_spectrum(LAMOST_AA[2000:2010], np.ones(10))
     lone = Spectrum(LAMOST_AA, made.flux, made.ivar, np.arange(3909) != 5)
-    assert np.isnan(probabilities(network, [dark, ten, lone], chosen.grid)).all()
+    points = [
+        clean_spectrum(wavelength, np.ones(len(wavelength)))
+        for wavelength in ((4000, 9000), (4e3, 6e3, 9e3), (1, 1e9))
+    ]
+    assert np.isnan(probabilities(network, [dark, ten, lone, *points], chosen.grid)).all()
     hole = np.delete(np.arange(3909), slice(1500, 2200))
     gap = clean_spectrum(LAMOST_AA[hole], made.flux[hole], made.ivar[hole])
     masked = clean_spectrum(LAMOST_AA, made.flux, made.ivar, ~np.isin(np.arange(3909), hole))

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import resource
 import signal
 import subprocess
 import sys
@@ -103,6 +104,23 @@ def test_what_was_trained_is_not_trained_again(name, last_step, split_folder, tm
         assert (out / file).read_bytes() == (place / file).read_bytes()
 
 
+@pytest.mark.parametrize("room", [0, 20_000])
+def test_a_full_disk_is_told_and_the_same_command_goes_on(room, split_folder, tmp_path):
+    """No file may grow beyond ``room`` bytes: what the system says then is what a full disk says."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            fit("spectrum-net", split_folder, broken, options={"setting": "test"}, seed=3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not broken.exists()
+    for out in (broken, whole):
+        fit("spectrum-net", split_folder, out, options={"setting": "test"}, seed=3)
+    assert sha256_file(broken / WEIGHTS_FILE) == sha256_file(whole / WEIGHTS_FILE)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_folder_describes_itself_and_answers(name, split_folder, tmp_path, make_planted):
     spec = fit(name, split_folder, tmp_path / "model", options={"setting": "test"}, seed=1)
@@ -174,6 +192,23 @@ def test_one_class_or_no_such_option_is_told(make_planted, tmp_path):
     ):
         with pytest.raises(UserError, match=words):
             load_vetter("carbonnet-style", options)
+    for seed in (-1, 2**31):
+        with pytest.raises(UserError, match="not a seed"):
+            fit(
+                "carbonnet-style",
+                str(tmp_path / "one"),
+                tmp_path / "model",
+                options={"setting": "test"},
+                seed=seed,
+            )
+    for options in (
+        {"few_shot": "9"},
+        {"few_shot": "9", "readout": "head"},
+        {"weights": "w.ckpt", "unlabelled": "mini"},
+        {"epochs": "9", "readout": "knn"},
+    ):
+        with pytest.raises(UserError, match="without effect"):
+            load_vetter("specformer", options)
 
 
 def test_foreign_folders_are_told_apart(split_folder, tmp_path):
@@ -182,8 +217,11 @@ def test_foreign_folders_are_told_apart(split_folder, tmp_path):
     with pytest.raises(UserError, match="another kind") as told:
         load_vetter(f"spectrum-net:{folder}")
     assert f"carbonnet-style:{folder}" in told.value.fix
-    with pytest.raises(UserError, match="other settings"):
-        load_vetter(f"carbonnet-style:{folder}", {"setting": "small"})
+    load_vetter(f"carbonnet-style:{folder}", {"setting": "test", "prevalence": "0.01"})
+    with pytest.raises(UserError, match="options of training have no effect") as told:
+        load_vetter(f"carbonnet-style:{folder}", {"setting": "small", "epochs": "9"})
+    assert told.value.expected == "setting=test, as it was trained, no epochs"
+    assert told.value.got == "--option setting=small, --option epochs=9"
     with pytest.raises(UserError, match="not a trained carbonnet-style"):
         load_vetter(f"carbonnet-style:{tmp_path}")
     written = json.loads((folder / MODEL_FILE).read_text())

@@ -1,6 +1,8 @@
 """Trained networks in use: saliency, ensembles, read-outs, published weights, and the commands."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -186,7 +188,8 @@ LEARNING = {"setting": "test", "epochs": "12", "learning_rate": "0.004"}
 @pytest.mark.parametrize("readout", ["head", "few-shot", "knn"])
 def test_read_outs_of_a_frozen_encoder_learn_the_line(readout, planted, tmp_path):
     split, folder = planted
-    options = LEARNING | {"readout": readout, "few_shot": "30"}
+    own = {"head": LEARNING, "few-shot": LEARNING | {"few_shot": "30"}, "knn": {"setting": "test"}}
+    options = own[readout] | {"readout": readout}
     spec = fit("specformer", folder, tmp_path / "model", options=options)
     record = read_record(tmp_path / "model", "specformer")
     assert record.settings.readout == readout
@@ -251,12 +254,34 @@ def test_an_ensemble_is_the_mean_of_its_members(planted, tmp_path):
     assert all((verdict.answer == "YES") == (verdict.p_yes >= 0.5) for verdict in found)
     assert [member["vetter"] for member in ensemble.config["members"]] == ["carbonnet-style", "gaianet-style"]
     assert ensemble.config["members"][0]["training"]["seed"] == 1
+    with pytest.raises(UserError, match="options of training have no effect"):
+        load_system(f"ensemble:{folders[0]},{folders[1]}", {"batch": "9"})
     for argument, words in (
         (str(folders[0]), "two folders"),
         (f"{folders[0]},{tmp_path}", "not a trained system"),
     ):
         with pytest.raises(UserError, match=words):
             load_system(f"ensemble:{argument}")
+
+
+def test_an_ensemble_averages_only_what_goes_together(planted, tmp_path):
+    split, folder = planted
+    few = tuple(c for n, c in enumerate(split.candidates) if c.part != "cal" or c.truth == "NO" or n % 8 == 0)
+    write_split(replace(split, candidates=few), tmp_path / "few")
+    for name, place in (("even", folder), ("rare", str(tmp_path / "few"))):
+        fit("logistic", place, tmp_path / name)
+    fit("logistic", folder, tmp_path / "seed", seed=1)  # a seed changes nothing in it
+    fit("metadata-only", folder, tmp_path / "unmended")
+    shutil.copytree(tmp_path / "even", tmp_path / "copy")
+    for other, words in (
+        ("copy", "same system"),
+        ("seed", "same system"),
+        ("unmended", "not mended"),
+        ("rare", "different shares"),
+    ):
+        with pytest.raises(UserError, match=words):
+            load_system(f"ensemble:{tmp_path / 'even'},{tmp_path / other}")
+    load_system(f"ensemble:{tmp_path / 'even'},{tmp_path / 'rare'}", {"prevalence": "0.1"})
 
 
 def test_an_ensemble_hands_on_what_a_member_cannot_answer(planted, make_planted, tmp_path):

@@ -136,7 +136,8 @@ def test_sdss_pipeline_templates(pipeline_spectrum, name, expected):
     [
         (1.7, "no wider than a spike, not counted"),
         (5, "12 pixels of spikes sharper than the instrument are left out"),
-        (1e9, "12 pixels of spikes sharper than the instrument are left out"),
+        (1e5, "12 pixels of spikes sharper than the instrument are left out"),
+        (1e9, "NO"),  # no light at all, and not read
     ],
 )
 def test_a_cosmic_ray_makes_no_cv(shared_data, factor, words):

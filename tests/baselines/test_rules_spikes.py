@@ -40,11 +40,11 @@ def test_every_pixel_of_a_spike_goes_and_no_other(height, width):
     for place in (400, 1500, 2600, 3500):
         struck[place : place + width] = True
     spectrum = observed(np.where(struck, height, flux))
-    prepared = prepare(spectrum)
-    rest, dropped = without_spikes(prepared)
-    assert dropped == struck.sum()
+    rest, dropped = without_spikes(prepare(spectrum))
+    # A million times the median is a fault before it is a spike: such pixels are not in what is prepared.
+    assert dropped == (0 if abs(height) > 1e6 else struck.sum())
     np.testing.assert_array_equal(rest.wavelength_AA, GRID_AA[~struck])
-    np.testing.assert_array_equal(rest.width_AA, prepared.width_AA[~struck])
+    np.testing.assert_array_equal(rest.width_AA, prepare(observed(flux)).width_AA[~struck])
 
 
 @pytest.mark.parametrize("height", [1.0, 10.0, 1e4])

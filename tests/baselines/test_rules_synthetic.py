@@ -1,5 +1,7 @@
 """States for which no real spectrum is at hand, drawn from closed forms; and damage that must not matter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,6 +110,14 @@ def test_nothing_to_see_is_no_for_every_task(task, spectrum):
     assert finding.reason
     assert "nan" not in text
     assert " inf" not in text
+
+
+@pytest.mark.parametrize("task", TASK_KEYS)
+def test_a_wild_pixel_is_as_if_masked(task):
+    lone = np.arange(GRID_AA.size) == 1500
+    clean = drawn([])
+    struck = replace(clean, flux=np.where(lone, 1e300, clean.flux))
+    assert ask(struck, task) == ask(replace(clean, mask=lone), task)
 
 
 def test_noise_alone_is_no_for_every_task():

@@ -77,6 +77,34 @@ def test_ranks_differences_and_settings_are_printed(make_run, capsys, monkeypatc
     assert "McNemar" in printed
 
 
+def test_a_setting_of_many_entries_is_told_by_a_few_that_differ(make_run, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    tasks = {task: {"slope": 0.5, "YES": 24} for task in ("cs", "cv", "mg", "ss", "wd")}
+    other = {task: {"slope": 0.123456789, "YES": 24} for task in tasks}
+    runs = [
+        make_run("a", 20, calibration=tasks, hash="ab" * 32, style="[plain"),
+        make_run("b", 2, calibration=other, hash="cd" * 32, style="{words}"),
+        make_run("c", 3),
+    ]
+    assert call("compare", *runs) == 0
+    shown = capsys.readouterr().out.partition("What differs")[2]
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    monkeypatch.setenv("COLUMNS", "200")
+    assert call("compare", *runs) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "cs.YES 24, cs.slope 0.1235, cv.YES 24 and 7 more b" in words
+    assert "abababababab… a" in words
+    assert "[plain a {words} b not recorded c" in words
+    assert call("compare", *runs[:2], "--json") == 0
+    found = json.loads(capsys.readouterr().out)["settings_that_differ"]
+    assert json.loads(found["config.calibration"]["b"]) == other  # whole
+    assert call("compare", *runs[:2]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert (
+        "cs.slope 0.1235, cv.slope 0.1235, mg.slope 0.1235 and 2 more b" in words
+    )  # YES is the same for both
+
+
 def test_json_holds_every_number_and_the_settings(make_run, capsys):
     runs = [make_run("a", 20, seed=1), make_run("b", 2)]
     assert call("compare", *runs, "--json", "--metric", "accuracy") == 0

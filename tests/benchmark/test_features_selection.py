@@ -58,6 +58,25 @@ def test_masked_pixels_carry_no_weight():
     assert np.array_equal(selection_features([clean]), selection_features([spoilt]), equal_nan=True)
 
 
+@pytest.mark.parametrize("wild", [1e9, 1e40, 1e300, -1e300])
+def test_a_wild_pixel_is_as_if_masked(wild):
+    mask = np.zeros(LAMOST.size, bool)
+    mask[[700, 2500]] = True
+    struck = spectrum(flux=np.where(mask, wild, spectrum().flux))
+    assert np.array_equal(
+        selection_features([struck]), selection_features([spectrum(mask=mask)]), equal_nan=True
+    )
+
+
+def test_no_unit_of_flux_is_too_large_or_too_small_for_single_precision():
+    ordinary = selection_features([spectrum()])
+    for power in (-900, -200, 200, 900):  # of two: up to 1e271
+        scaled = selection_features([spectrum(flux=spectrum().flux * 2.0**power)])
+        assert np.array_equal(ordinary, scaled, equal_nan=True)
+    next_to_nothing = spectrum(flux=np.where((LAMOST > 7000) & (LAMOST < 7100), 1e-60, spectrum().flux))
+    assert not np.isinf(selection_features([next_to_nothing])).any()
+
+
 def test_what_is_not_covered_is_missing():
     mask = (LAMOST > 6400) & (LAMOST < 6700)
     values = selection_features([spectrum(mask=mask)])[0]

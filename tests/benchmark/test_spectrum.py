@@ -93,6 +93,37 @@ def test_given_errors_without_information_make_every_pixel_bad(ivar: list) -> No
         clean_spectrum(WAVE, [1, 2, 3, 4], ivar)
 
 
+def test_usable_pixels_are_good_have_an_error_where_there_are_any_and_are_not_wild() -> None:
+    assert make().usable.all()
+    assert make(mask=[True, False, False, False], ivar=[9, 0, 4, 4]).usable.tolist() == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert make(mask=[True, False, False, False], ivar=[0] * 4).usable.tolist() == [False, True, True, True]
+    assert make(flux=[1.0, -1e300, 2, 3]).usable.tolist() == [True, False, True, True]
+    assert make(flux=[0.0, 0, 0, 0]).usable.all()
+    assert make(flux=[0.0, 0, 0, 1e300]).usable.all()  # nothing else says how large flux is
+    assert not make(mask=[True] * 4).usable.any()
+
+
+@given(arrays(np.float64, st.integers(2, 9), elements=st.floats(-1e300, 1e300)), st.integers(-600, 20))
+def test_a_wild_pixel_is_a_million_times_the_median_of_what_is_not_zero(flux: np.ndarray, power: int) -> None:
+    flux = np.append(flux, np.ldexp(1.0, power))
+    found = make(
+        wavelength_AA=4000.0 + np.arange(flux.size),
+        flux=flux,
+        ivar=np.ones(flux.size),
+        mask=np.zeros(flux.size),
+    )
+    size = np.abs(flux)
+    expected = size <= 1e6 * np.median(size[size > 0])
+    # Which side the last digit falls on is open.
+    near = np.isclose(size, 1e6 * np.median(size[size > 0]), rtol=1e-9)
+    assert np.array_equal(found.usable | near, expected | near)
+
+
 def test_empty_and_unequal_arrays_are_told_apart() -> None:
     with pytest.raises(UserError, match="empty"):
         clean_spectrum([], [])

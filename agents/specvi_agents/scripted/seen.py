@@ -131,8 +131,7 @@ def see(spectrum: Spectrum, redshift: float, windows_AA: Sequence[Window]) -> Pr
     inside = np.zeros(shifted_AA.size, dtype=np.bool_)
     for low, high in windows_AA:
         inside |= (shifted_AA >= low - ROUNDING_AA) & (shifted_AA <= high + ROUNDING_AA)
-    usable = spectrum.good & (spectrum.ivar > 0) if spectrum.has_errors else spectrum.good
-    if np.count_nonzero(usable & inside) < MIN_POINTS:
+    if np.count_nonzero(spectrum.usable & inside) < MIN_POINTS:
         return None
     shown = replace(
         spectrum,

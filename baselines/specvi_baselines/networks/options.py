@@ -53,7 +53,7 @@ def read_options(name: str, options: Mapping[str, str]) -> Options:
     Raises
     ------
     UserError
-        Another option, or a value that is none.
+        Another option, a value that is none, or an option without effect beside the others.
     """
     allowed = (*TRAINING, *(SPECFORMER if name == "specformer" else ()), *REPORTING)
     if strange := sorted(set(options) - set(allowed)):
@@ -72,13 +72,32 @@ def read_options(name: str, options: Mapping[str, str]) -> Options:
         changes["readout"] = _readout(options["readout"])
     if "few_shot" in options:
         changes["few_shot"] = _number("few_shot", options["few_shot"])
+    settings = settings.model_copy(update=changes)
+    _refuse_idle(options, settings)
     return Options(
         setting=setting,
-        settings=settings.model_copy(update=changes),
+        settings=settings,
         weights=options.get("weights"),
         unlabelled=options.get("unlabelled"),
         reporting=read_reporting(name, {key: options[key] for key in REPORTING if key in options}),
     )
+
+
+def _refuse_idle(options: Mapping[str, str], settings: Settings) -> None:
+    """Refuse options that would do nothing, beside what they would need."""
+    needs = {
+        "few_shot": ("readout=few-shot", settings.readout == "few-shot"),
+        "unlabelled": ("no weights, which take the place of pre-training", "weights" not in options),
+        **dict.fromkeys(TRAINING[1:], ("another readout: knn trains nothing", settings.readout != "knn")),
+    }
+    for key, (expected, met) in needs.items():
+        if key in options and not met:
+            raise UserError(
+                "an option without effect beside the others",
+                where="--option",
+                expected=f"{key} with {expected}",
+                got=", ".join(f"{name}={value}" for name, value in options.items()),
+            )
 
 
 def _number(key: str, text: str) -> float | int:

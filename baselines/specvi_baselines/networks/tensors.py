@@ -26,14 +26,15 @@ LEAST_SEEN = 0.05
 SAME_PIXEL = 0.02
 """A spectrum whose pixels lie this close to those of the grid, in pixels, is not resampled."""
 
-LARGEST_FLUX = 1e6
-"""Times the median size, about: flux beyond is a fault of the detector, and is cut to it."""
-
 LEAST_IVAR = 1e-8
 """Times the median inverse variance: a good pixel that knows less knows nothing."""
 
 GAP, NEIGHBOURS = 3.0, 11
 """A step this many times the median of those around it is a gap: pixels that a file leaves out, as if they were masked."""
+
+COARSEST = 0.01
+"""Share of its wavelength that a pixel may reach over: what lies farther apart is points, with nothing known between
+them. Gaia's, the coarsest survey spectra, are 0.6 % wide at most."""
 
 _TINY = 1e-6
 
@@ -76,8 +77,9 @@ def to_grid(
     Flux is averaged over each pixel of the grid, weighted by overlap, over good pixels alone; the variance of
     the mean follows, with the information of a source pixel shared out in proportion where two pixels of the
     grid share it (so that no information is made by resampling). Where there are no errors, the scatter of
-    neighbouring pixels stands in (`specvi_benchmark.features.prepare`). Flux and variance are kept within bounds
-    first: sums run over the whole spectrum, and one pixel of 1e20 would leave no digit for those behind it.
+    neighbouring pixels stands in (`specvi_benchmark.features.prepare`). Pixels that are not `Spectrum.usable` are
+    bad, and so are those that know next to nothing (`LEAST_IVAR`): sums run over the whole spectrum, and one variance
+    of 1e20 would leave no digit for those behind it.
     """
     flux, variance, good = _bounded(spectrum)
     first = int(np.searchsorted(spectrum.wavelength_AA, edges_AA[0]))
@@ -97,14 +99,14 @@ def _bounded(spectrum: Spectrum) -> tuple[FloatArray, FloatArray, BoolArray]:
 
     In units of about the median size: a power of two, which costs no digit.
     """
-    good = spectrum.good & (spectrum.ivar > 0) if spectrum.has_errors else spectrum.good.copy()
+    good = spectrum.usable
     flux, variance = np.zeros(good.size), np.zeros(good.size)
     if not good.any():
         return flux, variance, good
     known = prepare(spectrum)
     size = np.abs(known.flux)
     unit = np.exp2(np.floor(np.log2(np.median(size) or size.max() or 1.0)))
-    flux[good] = np.clip(known.flux / unit, -LARGEST_FLUX, LARGEST_FLUX)
+    flux[good] = known.flux / unit
     variance[good] = (known.sigma / unit) ** 2
     good &= variance <= float(np.median(variance[good])) / LEAST_IVAR
     return np.where(good, flux, 0.0), np.where(good, variance, 0.0), good
@@ -120,8 +122,11 @@ def edges_of(wavelength_AA: FloatArray) -> FloatArray:
 def _bordered(wavelength_AA: FloatArray, pixels: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the borders between pixels, and ``(k, n)`` values of pixels with an empty one wherever some are left out."""
     borders, steps = edges_of(wavelength_AA), np.diff(wavelength_AA)
-    usual = median_filter(steps, size=NEIGHBOURS, mode="nearest")
-    gaps = np.flatnonzero(steps > GAP * usual)
+    widest = COARSEST * wavelength_AA
+    borders[0] = max(borders[0], wavelength_AA[0] - widest[0] / 2)
+    borders[-1] = min(borders[-1], wavelength_AA[-1] + widest[-1] / 2)
+    usual = np.minimum(median_filter(steps, size=NEIGHBOURS, mode="nearest"), widest[:-1])
+    gaps = np.flatnonzero(steps > np.minimum(GAP * usual, widest[:-1]))
     if not gaps.size:
         return borders, pixels
     borders[gaps + 1] = wavelength_AA[gaps] + usual[gaps] / 2

@@ -5,6 +5,7 @@ goes on from its checkpoint to the very same weights (on the same machine, with 
 """
 
 import hashlib
+import io
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from torch import Generator, Tensor, nn
 from specvi_baselines.networks.objectives import Objective
 from specvi_baselines.networks.settings import Training
 from specvi_benchmark.errors import UserError
-from specvi_benchmark.files import atomic_path
+from specvi_benchmark.files import write_bytes
 
 CHECKPOINT = "checkpoint-{stage}.pt"
 DEV_BATCH = 256
@@ -122,14 +123,18 @@ def batches(rows: Tensor, size: int) -> Iterator[Tensor]:
 
 
 def save_checkpoint(network: nn.Module, optimiser: Any, state: State, stage: Stage) -> None:
-    """Write weights, optimiser and history in one atomic step; only tensors and plain values are in it."""
+    """Write weights, optimiser and history in one atomic step; only tensors and plain values are in it.
+
+    By way of memory: torch's own writer turns a full disk into an error about its archive.
+    """
     content = {
         "network": network.state_dict(),
         "optimiser": optimiser.state_dict(),
         "state": {name: getattr(state, name) for name in State.__slots__},
     }
-    with atomic_path(stage.checkpoint) as temporary:
-        torch.save(content, temporary)
+    memory = io.BytesIO()
+    torch.save(content, memory)
+    write_bytes(stage.checkpoint, memory.getvalue())
 
 
 def _one_epoch(

@@ -12,8 +12,8 @@ from specvi_baselines.calibration import Reporting
 from specvi_baselines.networks.fitting import Untrained
 from specvi_baselines.networks.folder import ModelRecord, read_model, read_record
 from specvi_baselines.networks.inference import BATCH, probabilities
-from specvi_baselines.networks.options import read_options
-from specvi_benchmark.errors import UserError
+from specvi_baselines.networks.options import REPORTING, read_options
+from specvi_benchmark.runs.fitting import refuse_other_training
 from specvi_benchmark.traces import Trace, Turn, said
 from specvi_benchmark.vetting import Outcome, Question, Verdict, answered
 
@@ -75,24 +75,15 @@ def create(name: str, argument: str | None, options: Mapping[str, str]) -> Untra
     Raises
     ------
     UserError
-        An option that is none, or a folder that is no model of this network and suite.
+        An option that is none, one of training that is not the folder's, or a folder that is no model of this network
+        and suite.
     """
     asked = read_options(name, options)
     if argument is None:
         return Untrained(name, asked)
     folder = Path(argument)
     record = read_record(folder, name)
-    # `specvi run --train` hands the options of the training on: they must be those of the folder.
-    if set(options) & {"setting", "epochs", "learning_rate", "batch", "readout"} and (
-        (asked.setting, asked.settings) != (record.setting, record.settings)
-    ):
-        raise UserError(
-            "the folder holds a network of other settings",
-            where=folder,
-            expected=f"setting {record.setting}, as it was trained",
-            got=f"options {', '.join(f'{key}={value}' for key, value in options.items())}",
-            fix="leave out the options of training",
-        )
+    refuse_other_training(folder, {key: value for key, value in options.items() if key not in REPORTING})
     mended = calibration.read_calibration(folder, record.tasks)
     return Network(record, read_model(folder, record), mended, asked.reporting)
 

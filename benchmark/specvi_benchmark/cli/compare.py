@@ -1,6 +1,6 @@
 """Compare systems on the same candidates: ranks as sets, differences with intervals, what is still open."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from specvi_benchmark.scoring.compare import Comparison, PairDifference
 
+LEAVES = 3  # entries printed of a setting that holds many
 MANY = 8  # systems; above, only neighbours are printed unless all pairs are asked for
 
 app = typer.Typer(add_completion=False)
@@ -181,9 +182,53 @@ def _settings_table(differing: Mapping[str, Mapping[str, str]]) -> "Table":
         systems: dict[str, list[str]] = {}
         for system, value in values.items():
             systems.setdefault(value, []).append(system)
-        for number, (value, names) in enumerate(systems.items()):
+        brief = _brief(tuple(systems))
+        for number, (value, names) in enumerate(zip(brief, systems.values(), strict=True)):
             table.add_row(escape(setting) if number == 0 else "", escape(value), escape(", ".join(names)))
     return table
+
+
+def _brief(values: Sequence[str]) -> list[str]:
+    """Write different values of one setting for people: of one that holds many entries a few of those that differ."""
+    each = [_leaves(value) for value in values]
+    paths = dict.fromkeys(path for leaves in each for path in leaves)
+    differing = [path for path in paths if len({leaves.get(path) for leaves in each}) > 1]
+
+    def written(leaves: Mapping[str, str]) -> str:
+        own = [path for path in differing if path in leaves]
+        words = [f"{path} {_cut(leaves[path])}".strip() for path in own[:LEAVES]]
+        return (
+            ", ".join(words) + (f" and {len(own) - LEAVES} more" if len(own) > LEAVES else "")
+            or "none of these"
+        )
+
+    return [written(leaves) for leaves in each]
+
+
+def _leaves(value: str) -> dict[str, str]:
+    """Return path → value of everything in a setting that is JSON; any other is one value without a path."""
+    import json
+
+    def walk(node: object, path: str) -> Iterator[tuple[str, str]]:
+        if isinstance(node, dict | list) and node:
+            for key, inner in node.items() if isinstance(node, dict) else enumerate(node):
+                yield from walk(inner, f"{path}.{key}" if path else str(key))
+        else:
+            yield path, node if isinstance(node, str) else json.dumps(node, ensure_ascii=False)
+
+    try:
+        return dict(walk(json.loads(value), "")) if value.startswith(("{", "[")) else {"": value}
+    except ValueError:  # words that begin so
+        return {"": value}
+
+
+def _cut(value: str) -> str:
+    """Write a hash by its first digits and a number by four."""
+    import re
+
+    if re.fullmatch(r"[0-9a-f]{32,}", value):
+        return f"{value[:12]}…"
+    return f"{float(value):.4g}" if re.fullmatch(r"-?\d+\.\d{4,}(e-?\d+)?", value) else value
 
 
 def _csv(found: "Comparison") -> str:

@@ -93,7 +93,7 @@ class Maps:
 
 def bin_log(spectrum: Spectrum) -> Binned:
     """Put a spectrum on a logarithmic grid, weighted by ivar; without errors, by the local scatter."""
-    good = spectrum.good & (spectrum.ivar > 0) if spectrum.has_errors else spectrum.good
+    good = spectrum.usable
     wavelength, flux = spectrum.wavelength_AA[good], spectrum.flux[good]
     weight = spectrum.ivar[good] if spectrum.has_errors else 1 / _scatter(flux) ** 2
     logarithm = np.log(spectrum.wavelength_AA)

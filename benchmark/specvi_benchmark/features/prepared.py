@@ -7,7 +7,7 @@ import numpy as np
 
 from specvi_benchmark.features.noise import scatter_sigma
 from specvi_benchmark.features.resolution import instrument_fwhm_kms
-from specvi_benchmark.spectrum import BoolArray, FloatArray, Spectrum
+from specvi_benchmark.spectrum import FloatArray, Spectrum
 
 Window = tuple[float, float]
 """First and last wavelength of a stretch, Å, vacuum, in the frame of the Prepared spectrum."""
@@ -59,11 +59,8 @@ class Prepared:
 
 
 def prepare(spectrum: Spectrum, redshift: float = 0.0) -> Prepared:
-    """Select good pixels, shift them by ``redshift`` and attach their noise.
-
-    Where the survey gives errors they are used, and pixels without one are left out.
-    """
-    good: BoolArray = spectrum.good & (spectrum.ivar > 0) if spectrum.has_errors else spectrum.good
+    """Select usable pixels, shift them by ``redshift`` and attach their noise: the survey's where it gives errors."""
+    good = spectrum.usable
     flux = spectrum.flux[good]
     sigma = 1 / np.sqrt(spectrum.ivar[good]) if spectrum.has_errors else scatter_sigma(flux)
     size = np.abs(flux)

@@ -88,22 +88,35 @@ def selection_features(spectra: Sequence[Spectrum]) -> Features:
     """Measure spectra of any survey and grid.
 
     A star's claimed redshift (|z| < 0.005) shifts the windows; any other is ignored, as in
-    `choose_shift`. Bad pixels, and pixels without an error where the survey gives errors, carry no weight.
+    `choose_shift`. Pixels that are not `Spectrum.usable` carry no weight.
     Features do not change when flux is multiplied by a positive number, and hold nothing but light.
 
     Returns
     -------
-    ``(n, columns)`` float32; NaN where a window is not covered or a denominator is not positive.
+    ``(n, columns)`` float32; NaN where a window is not covered, a denominator is not positive, or single precision
+    can't hold the number.
     """
     layout = _layout()
     means = np.empty((len(spectra), len(layout.windows)))
     for row, spectrum in enumerate(spectra):
-        good = spectrum.good & (spectrum.ivar > 0) if spectrum.has_errors else spectrum.good
         stretch = 1 + _stellar(spectrum.claims.redshift)
         window_means(
-            spectrum.wavelength_AA, spectrum.flux, good, layout.windows, stretch, COVERAGE, means[row]
+            spectrum.wavelength_AA,
+            spectrum.flux,
+            spectrum.usable,
+            layout.windows,
+            stretch,
+            COVERAGE,
+            means[row],
         )
-    return _from_means(means)
+    return _from_means(_near_one(means))
+
+
+def _near_one(means: FloatArray) -> FloatArray:
+    """Return the means of each spectrum times a power of two, which costs no digit: single precision ends at 3e38."""
+    largest = np.max(np.abs(means), axis=1, where=np.isfinite(means), initial=0.0)
+    scaled: FloatArray = np.ldexp(means, -np.frexp(largest)[1][:, np.newaxis])
+    return scaled
 
 
 def _stellar(redshift: float | None) -> float:
@@ -131,6 +144,7 @@ def _layout() -> _Layout:
     )
 
 
+@np.errstate(invalid="ignore", divide="ignore", over="ignore")
 def _from_means(means: FloatArray) -> Features:
     """Return the features of mean fluxes ``(n, windows)``."""
     layout, columns = _layout(), selection_columns()
@@ -141,16 +155,16 @@ def _from_means(means: FloatArray) -> Features:
             out[:, number] = above
             continue
         below = _mean(means, layout.below[number])
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            if column.rule == "step":
-                total = above + below
-                out[:, number] = np.where(total > 0, (above - below) / total, np.nan)
-                continue
-            ratio = np.where(below > 0, above / below, np.nan)
+        if column.rule == "step":
+            total = above + below
+            out[:, number] = np.where(total > 0, (above - below) / total, np.nan)
+            continue
+        ratio = np.where(below > 0, above / below, np.nan)
         low, high = column.above[0]
         out[:, number] = (1 - ratio) * (high - low) if column.rule == "line" else ratio
     levels = [number for number, column in enumerate(columns) if column.rule == "level"]
     out[:, levels] = _scaled(out[:, levels].astype(np.float64))
+    out[np.isinf(out)] = np.nan
     return out
 
 

@@ -29,6 +29,8 @@ from specvi_benchmark.vetting import AnyVetter, Question, Verdict, Vetter, load_
 FIT_FILE = "fit.json"
 SCHEMA_VERSION: Literal[1] = 1
 CalibrationPart = Literal["cal", "dev"]
+LARGEST_SEED = 2**31 - 1
+"""What every generator of random numbers takes: LightGBM's seeds have 32 bits, and wrap."""
 DEV_SHARE = 5
 """One object in so many of a train part becomes dev, where a split has none."""
 
@@ -113,15 +115,9 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
     Raises
     ------
     UserError
-        The vetter can't be trained, the split has no train part, or the folder holds something else.
+        The vetter can't be trained, the split has no train part, the folder holds something else, or the seed is none.
     """
-    if ":" in name:
-        raise UserError(
-            "a trained vetter can't be trained", where=f"vetter {name!r}", expected="its bare name"
-        )
-    system = make_system(name, options)
-    if not isinstance(system, Trainable):
-        raise UserError(f"vetter {name} can't be trained", where="--train", fix="leave --train out")
+    system = _learner(name, options, seed)
     split = find_split(train)
     learnt, held, dev_from = training_parts(split, train)
     cal = split.select(part="cal")
@@ -166,6 +162,19 @@ def fit(name: str, train: str, out: Path, *, options: Mapping[str, str] | None =
     return f"{name}:{out}"
 
 
+def _learner(name: str, options: Mapping[str, str] | None, seed: int) -> Trainable:
+    if not 0 <= seed <= LARGEST_SEED:
+        raise UserError("not a seed of a training", where="--seed", expected=f"0 to {LARGEST_SEED}", got=seed)
+    if ":" in name:
+        raise UserError(
+            "a trained vetter can't be trained", where=f"vetter {name!r}", expected="its bare name"
+        )
+    system = make_system(name, options)
+    if not isinstance(system, Trainable):
+        raise UserError(f"vetter {name} can't be trained", where="--train", fix="leave --train out")
+    return system
+
+
 def training_parts(split: Split, where: object) -> tuple[Split, Split, Literal["dev", "train"]]:
     """Return train, dev, and from which part dev was taken."""
     train, dev = split.select(part="train"), split.select(part="dev")
@@ -188,6 +197,41 @@ def read_fit_record(folder: Path) -> FitRecord:
     content = parse_json(read_text(path), path)
     refuse_newer(content, SCHEMA_VERSION, path)
     return validate(FitRecord, content, path)
+
+
+def refuse_other_training(folder: Path, asked: Mapping[str, str]) -> None:
+    """Refuse options of training that are given to a trained folder, unless it was trained with the very same.
+
+    For the factories of systems that have such options: what has no effect is told, not ignored. `specvi run --train`
+    gives every option to the training and to the trained system, so the same ones are right.
+
+    Parameters
+    ----------
+    folder
+        What `fit` wrote; one without ``fit.json`` says nothing of its options, and none is right.
+    asked
+        The options given that shape a training.
+
+    Raises
+    ------
+    UserError
+        An option that was not the folder's.
+    """
+    if not asked:
+        return
+    known = read_fit_record(folder).config.get("options", {}) if (folder / FIT_FILE).is_file() else {}
+    other = [name for name, value in asked.items() if known.get(name) != value]
+    if other:
+        raise UserError(
+            "options of training have no effect on a system that is trained",
+            where=folder,
+            expected=", ".join(
+                f"{name}={known[name]}, as it was trained" if name in known else f"no {name}"
+                for name in other
+            ),
+            got=", ".join(f"--option {name}={asked[name]}" for name in other),
+            fix="leave them out, or train another: specvi fit NAME --train SPLIT --out FOLDER with these options",
+        )
 
 
 def _refuse_uncalibratable(held: Split, part: CalibrationPart, tasks: Sequence[str]) -> None:
