@@ -18,9 +18,6 @@ from specvi_leaderboard.systems import refuse_mixed
 MANY = 50
 """Systems above which a ranking takes fewer resamples."""
 
-SPELT_OUT = 5
-"""So many incomplete tasks are named; of more, their number is said."""
-
 
 class Standing(StrictModel):
     """A ranked system: its 95 % confidence set of ranks, and the systems it is not shown to differ from."""
@@ -155,9 +152,7 @@ def _track_table(macro: MacroScore, entries: Sequence[Entry]) -> TrackTable:
     def unranked(made: _Ranking) -> tuple[Unranked, ...]:
         return (
             *(
-                row.model_copy(update={"reason": _incomplete(results[row.system])})
-                if not results[row.system].rankable
-                else row
+                row.model_copy(update={"reason": _incomplete(results[row.system], macro.track) or row.reason})
                 for row in made.unranked
             ),
             *(
@@ -222,19 +217,19 @@ def resamples_for(systems: int) -> int:
     return RESAMPLES if systems <= MANY else max(1_000, RESAMPLES * MANY**2 // systems**2)
 
 
-def _incomplete(results: Results) -> str:
-    """Say which tasks have too many errors, or how many, and how many candidates have no verdict at all."""
+def _incomplete(results: Results, track: Track) -> str | None:
+    """Say which tasks of a track have too many errors, and how many candidates have no verdict at all.
+
+    None where no task of the track has.
+    """
     shares = {
-        f"{score.task.upper()}{'' if score.track == 'main' else f' ({score.track})'}": sum(
-            calls["error"] for calls in score.ledger.values()
-        )
-        / score.n
+        score.task.upper(): sum(calls["error"] for calls in score.ledger.values()) / score.n
         for score in results.tasks
-        if f"{score.track}/{score.task}" in results.incomplete
+        if score.track == track and f"{track}/{score.task}" in results.incomplete
     }
+    if not shares:
+        return None
     where = ", ".join(f"{task} {share:.1%}" for task, share in shares.items())
-    if len(shares) > SPELT_OUT:
-        where = f"{len(shares)} of {len(results.tasks)} tasks, up to {max(shares.values()):.1%}"
     missing = results.partial.missing if results.partial else 0
     unfinished = f"; {missing:,} candidates without a verdict, the run is not finished" if missing else ""
     return f"incomplete: `error` in {where}{unfinished}"

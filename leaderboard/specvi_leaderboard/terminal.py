@@ -29,8 +29,9 @@ def print_board(board: Board, console: Console) -> None:
             console.print(
                 Text("The scores by task need a wider terminal; table.csv holds them.", style="dim")
             )
-        for row in table.unranked:
-            console.print(Text(f"Not ranked: {row.system}, {row.reason}"))
+        for reason in dict.fromkeys(row.reason for row in table.unranked):
+            names = ", ".join(row.system for row in table.unranked if row.reason == reason)
+            console.print(Text(f"Not ranked: {names}; {reason}"))
     for reason in board.lacking:
         console.print(Text(f"Not in the table: {reason}"))
     console.print(Text(f"Rule: {board.rule}", style="dim"))

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from specvi_benchmark.errors import UserError
@@ -72,8 +74,28 @@ def test_a_run_without_any_answer_is_told_of_in_one_line(make_run, make_split, t
     table = build_board(read_systems([folder])).tracks[0]
     assert (
         table.unranked[0].reason
-        == "incomplete: `error` in 6 of 6 tasks, up to 100.0%; 432 candidates without a verdict, the run is not finished"
+        == "incomplete: `error` in CV 100.0%, CS 100.0%, SS 100.0%, MG 100.0%, WD 100.0%; 432 candidates without a verdict, the run is not finished"
     )
+
+
+def test_errors_in_one_track_are_told_there_and_cost_no_rank_elsewhere(make_run, make_split, tmp_path):
+    split = make_split("Two tracks", tasks=("cv", "o"))
+    write_split(split, tmp_path / "two")
+    folder = make_run("learner", 12, 0, at=tmp_path / "two")
+    unlearnt = {candidate.id for candidate in split.candidates if candidate.task.key == "o"}
+    log = folder / "predictions.jsonl"
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    log.write_text(
+        "".join(
+            json.dumps(row | {"answer": None, "outcome": "error"} if row["id"] in unlearnt else row) + "\n"
+            for row in rows
+        )
+    )
+    main, cross_task = build_board(read_systems([folder])).tracks
+    assert "learner" in {row.system for row in main.ranked}
+    assert "learner" not in {row.system for row in main.unranked}
+    (left,) = [row for row in cross_task.unranked if row.system == "learner"]
+    assert left.reason == "incomplete: `error` in O 100.0%"
 
 
 def test_an_undefined_macro_has_no_rank(board_of):
