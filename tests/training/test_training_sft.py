@@ -13,10 +13,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("trl", reason="trl is not installed")
 
 from safetensors.torch import load_file  # noqa: E402
-from trajectory_kit import GOOD, folder_of, inspect  # noqa: E402
+from trajectory_kit import GOOD, folder_of, inspect, record  # noqa: E402
 
 from specvi_agents.models.checkpoint import find_checkpoint  # noqa: E402
 from specvi_agents.models.transformers import create  # noqa: E402
+from specvi_agents.trajectories import Store  # noqa: E402
 from specvi_benchmark.errors import UserError  # noqa: E402
 from specvi_benchmark.files import validate  # noqa: E402
 from specvi_benchmark.runs.ask import ask  # noqa: E402
@@ -336,6 +337,31 @@ def test_nothing_accepted_is_nothing_to_learn_from(config: Config, tmp_path: Pat
     assert "at least accepted" in str(error.value)
 
 
+def test_no_lesson_is_learnt_twice(config: Config, tmp_path: Path) -> None:
+    """The same folder by another name, and a copy of it; the same star inspected otherwise is another lesson."""
+    folder_of(tmp_path / "one", [inspect(GOOD), inspect(tuple(map(no, GOOD)))])
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    folder_of(tmp_path / "other", [inspect([f"{GOOD[0]} ", *GOOD[1:]])])
+    for second in ("one/../one", "copy"):
+        with pytest.raises(UserError, match="learnt twice") as error:
+            read_lessons(DataPart(trajectories=(f"{tmp_path}/one", f"{tmp_path}/{second}"), at_least="draft"))
+        assert "got: star-0, star-1\n" in str(error.value)
+    both = read_lessons(DataPart(trajectories=(f"{tmp_path}/one", f"{tmp_path}/other"), at_least="draft"))
+    assert [lesson.id for lesson in both] == ["star-0", "star-1", "star-0"]
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with (
+        TrainFolder(folder).held(),
+        pytest.raises(UserError, match="another process is training in this folder"),
+        TrainFolder(folder).held(),
+    ):
+        pass
+    with TrainFolder(folder).held():
+        pass
+
+
 def test_one_answer_only_is_not_taught_unasked(config: Config, make_split, tmp_path: Path) -> None:
     """The script says NO to every one of these stars, which are YES and NO by turns."""
     with pytest.raises(UserError, match="with one answer only") as error:
@@ -370,7 +396,9 @@ def test_of_each_task_both_answers_are_taught_rightly(tmp_path: Path, lessons, r
         for number, pair in enumerate(pairs):
             truth, said = pair.split()
             text = GOOD if said == "YES" else tuple(map(no, GOOD))
-            folder_of(tmp_path / f"{task}-{number}", [inspect(text)], truth=truth, task=task)
+            trace = inspect(text)
+            made = record(trace, id=f"{task}-{number}", truth=truth, task=task)
+            Store.make(tmp_path / f"{task}-{number}").add(made, trace.pictures)
             folders.append(str(tmp_path / f"{task}-{number}"))
     found = read_lessons(DataPart(trajectories=tuple(folders), at_least="draft"))
     if refused is None:

@@ -76,7 +76,17 @@ def read_lessons(part: DataPart) -> tuple[Lesson, ...]:
             expected=f"tasks among {', '.join(sorted(there))}",
         )
     chosen = found if part.limit is None else _limited(found, part.limit)
-    return tuple(Lesson(one, conversation(one.record, one.trace)) for one in chosen)
+    lessons = tuple(Lesson(one, conversation(one.record, one.trace)) for one in chosen)
+    if twice := [
+        one for (one, _), count in Counter((one.id, one.messages) for one in lessons).items() if count > 1
+    ]:
+        raise UserError(
+            "trajectories would be learnt twice, word for word",
+            where=f"data.trajectories: {', '.join(part.trajectories)}",
+            got=examples(twice),
+            fix="name each folder once, and no copy of one",
+        )
+    return lessons
 
 
 def _limited(found: Sequence[Trajectory], limit: int) -> list[Trajectory]:
