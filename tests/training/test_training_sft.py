@@ -163,6 +163,18 @@ def test_language_alone_is_trained_where_the_paper_says_so(config: Config, tmp_p
     assert record.outcome["trained_weights"] == trained
 
 
+def test_the_last_steps_are_logged_though_they_fill_no_line(
+    config: Config, trained: Path, tmp_path: Path
+) -> None:
+    """Eight steps, a line after every third: the last line is of the seventh and the eighth."""
+    told = []
+    train(config(note="A test of the code.", kept={"log_every": 3}), tmp_path / "out", told.append)
+    each = [line["loss"] for line in TrainFolder(trained).lines()]
+    means = [sum(each[a:b]) / (b - a) for a, b in ((0, 3), (3, 6), (6, 8))]
+    assert [line["step"] for line in told] == [3, 6, 8]
+    assert [line["loss"] for line in told] == pytest.approx(means, rel=1e-6)
+
+
 def test_everything_is_trained_where_asked_and_the_loss_falls(trained: Path) -> None:
     assert all(moved(trained / "base", trained / "model").values())
     losses = [line["loss"] for line in TrainFolder(trained).lines() if "loss" in line]
@@ -288,6 +300,8 @@ def test_it_ends_when_dev_gets_no_better_and_keeps_the_best(
     record = train(told, tmp_path / "out")
     assert record.outcome["steps"] == 6
     assert record.outcome["best_step"] == 2
+    card = (tmp_path / "out" / "model" / "README.md").read_text()
+    assert "best score on dev chose the checkpoint, so it flatters" in card
     lines = [line["dev"] for line in TrainFolder(tmp_path / "out").lines() if "dev" in line]
     assert len(lines) == 3
     assert all(line["f1"] == 0 and line["answered"] == 0 for line in lines)  # noise answers nothing
@@ -305,6 +319,8 @@ def test_the_model_runs_in_the_harness_and_carries_its_card(trained: Path, make_
     assert record["data"]["fingerprint"] in card
     assert "--option prompt=official" in card
     assert str(trained) not in card
+    assert "it is the last one" in card
+    assert "flatters" not in card  # no dev, so no score that could
     # What vLLM reads of a folder: weights, configuration, tokenizer, processor with its code, template.
     names = {path.name for path in (out / "model").iterdir()}
     assert {
