@@ -28,6 +28,7 @@ _OPEN, _CLOSE = "<answer>", "</answer>"
 _BOX = "\\boxed{"
 _WORDS: dict[str, Said] = {"yes": "YES", "no": "NO", "uncertain": "UNCERTAIN"}
 _ASCII_SPACE = " \t\n\r\f\v"
+_BOXED_WORD = re.compile(rf"\\boxed{{[{_ASCII_SPACE}]*((?i:yes|no))[{_ASCII_SPACE}]*}}")
 
 _REFUSAL = re.compile(
     r"\b(?:can(?:['’]t|not| not)|could(?:n['’]t| not)|won['’]t|will not|unable to|not able to|not allowed to)"
@@ -82,6 +83,22 @@ def read_strictly(text: str) -> Strict:
     alone = outside.count(_OPEN) == outside.count(_CLOSE) == 1
     said = _boxed(outside[first + len(_OPEN) : last]) if alone else None
     return Strict(said, has_block=True)
+
+
+def find_answer(text: str) -> tuple[int, int] | None:
+    """Return where the YES or NO stands that `read_strictly` reads, as begin and end; None where it reads neither.
+
+    It is the word on which the reading hangs: with another one in its place the text says something else. So a box in
+    a thought, or after the block, is not taken for it.
+    """
+    said = read_strictly(text).said
+    if said not in {"YES", "NO"}:
+        return None
+    for box in reversed(list(_BOXED_WORD.finditer(text))):
+        begin, end = box.span(1)
+        if read_strictly(f"{text[:begin]}uncertain{text[end:]}").said != said:
+            return begin, end
+    return None
 
 
 def _boxed(block: str) -> Said | None:

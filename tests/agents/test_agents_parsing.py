@@ -8,7 +8,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from specvi_agents.lenient import read_leniently
-from specvi_agents.parsing import AssistantTurn, is_refusal, is_well_formed, read, read_strictly, reward
+from specvi_agents.parsing import (
+    AssistantTurn,
+    find_answer,
+    is_refusal,
+    is_well_formed,
+    read,
+    read_strictly,
+    reward,
+)
 from specvi_agents.thinking import split_thinking
 from specvi_benchmark.vetting import Outcome
 
@@ -247,6 +255,28 @@ def test_strict_reading_keeps_what_was_whole():
     assert read_strictly(r"<answer>\boxed{maybe}</answer>").has_block
     assert not read_strictly("</answer><answer>").has_block
     assert read_strictly(f"{YES}</answer>").said is None
+
+
+@pytest.mark.parametrize(("text", "answer"), [(row[1], row[3]) for row in TEXTS], ids=[r[0] for r in TEXTS])
+def test_the_word_of_the_answer_is_found_where_there_is_one(text, answer):
+    found = find_answer(text)
+    assert (found is None) == (answer is None)
+    if found:
+        assert text[found[0] : found[1]].upper() == answer
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", r"</answer> Or \boxed{NO}?"),
+        (r"<think>Not \boxed{NO}, but \boxed{YES}?</think><answer>", "</answer>"),
+        (f"<think>{NO}<think>{YES}</think></think><answer>So: ", f" it is</answer><think>{NO}</think>"),
+        (r"\boxed{NO} <answer>at 6563 it rises, ", r"</answer> \boxed{YES}"),
+    ],
+)
+def test_it_is_the_word_in_the_block_and_no_other(before, after):
+    before = before or "<answer>"
+    assert find_answer(rf"{before}\boxed{{ yes }}{after}") == (len(before) + 8, len(before) + 11)
 
 
 def test_a_refusal_stands_at_the_beginning():

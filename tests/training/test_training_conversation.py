@@ -168,6 +168,25 @@ def test_loss_falls_on_the_models_words_and_nothing_else(
     assert "flux" not in told
 
 
+def test_the_word_that_decides_is_the_one_the_evaluator_reads(
+    local: LocalModel, make_split, tmp_path: Path
+) -> None:
+    """Not a word in a thought, nor one after the answer: counted in the text, token by token."""
+    end = "<think>Is it \\boxed{YES}?</think>\n<answer>\n\\boxed{NO}\n</answer>\nNot \\boxed{YES}."
+    _, lesson = inspected(
+        [Reply(CALL), Reply(end)], make_split, tmp_path, dialect="hermes", prompt="official"
+    )
+    row = encode(local.chat, lesson, tools=False)
+    pieces = [local.chat.tokenizer.decode([token]) for token in row.inputs["input_ids"][0]]
+    begin = "".join(pieces).rindex("{NO}") + 1
+    place, expected = 0, []
+    for piece in pieces:
+        expected.append(place < begin + 2 and place + len(piece) > begin)
+        place += len(piece)
+    assert row.decides.tolist() == expected
+    assert 1 <= sum(expected) <= 2
+
+
 def lessons_of(folders: Sequence[Path]) -> tuple[Lesson, ...]:
     return read_lessons(DataPart(trajectories=tuple(map(str, folders)), at_least="draft"))
 

@@ -13,9 +13,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("trl", reason="trl is not installed")
 
 from safetensors.torch import load_file  # noqa: E402
+from trajectory_kit import GOOD, folder_of, inspect, record  # noqa: E402
 
 from specvi_agents.models.checkpoint import find_checkpoint  # noqa: E402
 from specvi_agents.models.transformers import create  # noqa: E402
+from specvi_agents.trajectories import Store  # noqa: E402
 from specvi_benchmark.errors import UserError  # noqa: E402
 from specvi_benchmark.files import validate  # noqa: E402
 from specvi_benchmark.runs.ask import ask  # noqa: E402
@@ -24,8 +26,8 @@ from specvi_benchmark.splits.io import write_split  # noqa: E402
 from specvi_training.conversation import encode  # noqa: E402
 from specvi_training.folder import TrainFolder, read_train_record  # noqa: E402
 from specvi_training.model import load_base  # noqa: E402
-from specvi_training.sft.config import SftConfig  # noqa: E402
-from specvi_training.sft.data import read_lessons  # noqa: E402
+from specvi_training.sft.config import DataPart, SftConfig  # noqa: E402
+from specvi_training.sft.data import read_lessons, refuse_one_sided  # noqa: E402
 from specvi_training.sft.train import train  # noqa: E402
 
 Config = Callable[..., SftConfig]
@@ -44,7 +46,11 @@ def config(make_split, draft_lessons) -> Config:
         content = {
             "model": {"tiny": {"hidden_size": 32, "vision_hidden_size": 32, "layers": 1}, "trained": "all"},
             "inspection": {"prompt": "official"},
-            "data": {"trajectories": [str(folder)], "at_least": "draft"},
+            "data": {
+                "trajectories": [str(folder)],
+                "at_least": "draft",
+                "one_sided": True,
+            },  # the script says NO
             "epochs": 4,
             "optimiser": {
                 "learning_rate": 1e-2,
@@ -98,16 +104,27 @@ def moved(before: Path, after: Path) -> dict[str, bool]:
     return {name: not torch.equal(old[name], new[name]) for name in old}
 
 
-@pytest.mark.parametrize("weight", [1, 30])
-def test_the_answers_word_weighs_what_it_is_told_to(config: Config, tmp_path: Path, weight: int) -> None:
+@pytest.mark.parametrize(("weight", "batch", "passes"), [(1, 6, 1), (30, 6, 1), (30, 2, 3), (0, 4, 2)])
+def test_the_answers_word_weighs_what_it_is_told_to(
+    config: Config, make_split, draft_lessons, tmp_path: Path, weight: int, batch: int, passes: int
+) -> None:
     """The loss of one step over all rows, worked out from the base: nll summed by weight, over all trained tokens."""
-    told = config(answer_weight=weight, epochs=1, optimiser={"batch_per_device": 6, "beta2": 0.95})
-    told = told.model_copy(update={"kept": told.kept.model_copy(update={"every": 1})})
+    folders = [
+        draft_lessons(make_split(4, "cv", "train"), "one-zoom", prompt="official"),
+        draft_lessons(make_split(2, "mg", "train"), "two-zooms", prompt="official", zooms="2"),
+    ]
+    told = config(
+        answer_weight=weight,
+        epochs=1,
+        data={"trajectories": [str(folder) for folder in folders]},
+        optimiser={"batch_per_device": batch, "accumulation": passes, "beta2": 0.95},
+        kept={"every": 1},
+    )
     train(told, tmp_path / "out")
     folder = TrainFolder(tmp_path / "out")
     base = load_base(find_checkpoint(str(folder.base), "base"), dtype="float32")
     lessons = read_lessons(told.data)
-    total, count = 0.0, 0
+    total, count, right, lengths = 0.0, 0, 0, set()
     for lesson in lessons:
         row = encode(base.chat, lesson, tools=False)
         with torch.no_grad():
@@ -123,7 +140,13 @@ def test_the_answers_word_weighs_what_it_is_told_to(config: Config, tmp_path: Pa
             total += value * (weight if place < last and place + len(piece) > first else 1)
             place += len(piece)
         count += len(pieces)
-    assert folder.lines()[0]["loss"] == pytest.approx(total / count, rel=1e-4)
+        right += int((logits[kept].argmax(-1) == ids).sum())
+        lengths.add(len(pieces))
+    assert len(lengths) > 1  # so that a mean of means would show
+    (line,) = folder.lines()
+    assert line["loss"] == pytest.approx(total / count, rel=1e-4)
+    if passes == 1:  # TRL's is a mean of the passes' means
+        assert line["mean_token_accuracy"] == pytest.approx(right / count)
     kept_optimiser = torch.load(folder.checkpoints / "checkpoint-1" / "optimizer.pt", weights_only=True)
     assert {group["betas"] for group in kept_optimiser["param_groups"]} == {(0.9, 0.95)}
 
@@ -138,6 +161,18 @@ def test_language_alone_is_trained_where_the_paper_says_so(config: Config, tmp_p
     assert all(moving for name, moving in changed.items() if name not in visual)
     trained = sum(tensor.numel() for name, tensor in weights(out / "model").items() if name not in visual)
     assert record.outcome["trained_weights"] == trained
+
+
+def test_the_last_steps_are_logged_though_they_fill_no_line(
+    config: Config, trained: Path, tmp_path: Path
+) -> None:
+    """Eight steps, a line after every third: the last line is of the seventh and the eighth."""
+    told = []
+    train(config(note="A test of the code.", kept={"log_every": 3}), tmp_path / "out", told.append)
+    each = [line["loss"] for line in TrainFolder(trained).lines()]
+    means = [sum(each[a:b]) / (b - a) for a, b in ((0, 3), (3, 6), (6, 8))]
+    assert [line["step"] for line in told] == [3, 6, 8]
+    assert [line["loss"] for line in told] == pytest.approx(means, rel=1e-6)
 
 
 def test_everything_is_trained_where_asked_and_the_loss_falls(trained: Path) -> None:
@@ -204,6 +239,45 @@ def test_a_finished_training_is_taken_as_it_is(config: Config, trained: Path) ->
     assert (trained / "model" / "model.safetensors").stat().st_mtime_ns == before
 
 
+def test_a_finished_training_keeps_its_log_without_its_checkpoints(
+    config: Config, trained: Path, tmp_path: Path
+) -> None:
+    again = shutil.copytree(trained, tmp_path / "again")
+    shutil.rmtree(again / "checkpoints")
+    assert train(config(note="A test of the code."), again) == read_train_record(trained)
+    assert len(TrainFolder(again).lines()) == 8
+    assert (again / "log.jsonl").read_bytes() == (trained / "log.jsonl").read_bytes()
+
+
+def test_a_model_that_is_gone_is_made_again(config: Config, trained: Path, tmp_path: Path) -> None:
+    again = shutil.copytree(trained, tmp_path / "again")
+    shutil.rmtree(again / "model")
+    record = train(config(note="A test of the code."), again)
+    assert record == read_train_record(again)
+    assert record.outcome == read_train_record(trained).outcome
+    assert not any(moved(trained / "model", again / "model").values())
+    assert TrainFolder(again).lines() == TrainFolder(trained).lines()
+
+
+def test_a_kill_before_the_record_stands_in_nobodys_way(
+    config: Config, trained: Path, tmp_path: Path
+) -> None:
+    """As it leaves the folder in the middle of building the base, or of writing ``train.json``."""
+    (tmp_path / ".base.tmp").mkdir()
+    (tmp_path / ".base.tmp" / "config.json").write_text("{")
+    (tmp_path / ".train.json.k3v9.tmp").write_text('{"schema')
+    train(config(note="A test of the code."), tmp_path)
+    assert not any(moved(trained / "model", tmp_path / "model").values())
+    assert not (tmp_path / ".base.tmp").exists()
+
+
+def test_a_model_is_no_folder_to_train_in(config: Config, trained: Path) -> None:
+    before = sorted((trained / "model").rglob("*"))
+    with pytest.raises(UserError, match="a trained model, not the folder of a training"):
+        train(config(note="A test of the code."), trained / "model")
+    assert sorted((trained / "model").rglob("*")) == before
+
+
 def test_another_training_in_the_folder_is_refused(config: Config, trained: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="another training") as error:
         train(config(note="A test of the code.", seed=1), trained)
@@ -226,6 +300,8 @@ def test_it_ends_when_dev_gets_no_better_and_keeps_the_best(
     record = train(told, tmp_path / "out")
     assert record.outcome["steps"] == 6
     assert record.outcome["best_step"] == 2
+    card = (tmp_path / "out" / "model" / "README.md").read_text()
+    assert "best score on dev chose the checkpoint, so it flatters" in card
     lines = [line["dev"] for line in TrainFolder(tmp_path / "out").lines() if "dev" in line]
     assert len(lines) == 3
     assert all(line["f1"] == 0 and line["answered"] == 0 for line in lines)  # noise answers nothing
@@ -243,6 +319,8 @@ def test_the_model_runs_in_the_harness_and_carries_its_card(trained: Path, make_
     assert record["data"]["fingerprint"] in card
     assert "--option prompt=official" in card
     assert str(trained) not in card
+    assert "it is the last one" in card
+    assert "flatters" not in card  # no dev, so no score that could
     # What vLLM reads of a folder: weights, configuration, tokenizer, processor with its code, template.
     names = {path.name for path in (out / "model").iterdir()}
     assert {
@@ -273,6 +351,91 @@ def test_nothing_accepted_is_nothing_to_learn_from(config: Config, tmp_path: Pat
     with pytest.raises(UserError, match="nothing to learn from") as error:
         train(config(data={"at_least": "accepted"}), tmp_path / "out")
     assert "at least accepted" in str(error.value)
+
+
+def test_no_lesson_is_learnt_twice(config: Config, tmp_path: Path) -> None:
+    """The same folder by another name, and a copy of it; the same star inspected otherwise is another lesson."""
+    folder_of(tmp_path / "one", [inspect(GOOD), inspect(tuple(map(no, GOOD)))])
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    folder_of(tmp_path / "other", [inspect([f"{GOOD[0]} ", *GOOD[1:]])])
+    for second in ("one/../one", "copy"):
+        with pytest.raises(UserError, match="learnt twice") as error:
+            read_lessons(DataPart(trajectories=(f"{tmp_path}/one", f"{tmp_path}/{second}"), at_least="draft"))
+        assert "got: star-0, star-1\n" in str(error.value)
+    both = read_lessons(DataPart(trajectories=(f"{tmp_path}/one", f"{tmp_path}/other"), at_least="draft"))
+    assert [lesson.id for lesson in both] == ["star-0", "star-1", "star-0"]
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with (
+        TrainFolder(folder).held(),
+        pytest.raises(UserError, match="another process is training in this folder"),
+        TrainFolder(folder).held(),
+    ):
+        pass
+    with TrainFolder(folder).held():
+        pass
+
+
+def test_one_answer_only_is_not_taught_unasked(config: Config, make_split, tmp_path: Path) -> None:
+    """The script says NO to every one of these stars, which are YES and NO by turns."""
+    with pytest.raises(UserError, match="with one answer only") as error:
+        train(config(data={"one_sided": False}), tmp_path / "out")
+    said_no = sum(candidate.truth == "NO" for candidate in make_split(6, part="train").candidates)
+    assert 0 < said_no < 6
+    assert f"cv: 0 rightly YES, {said_no} rightly NO" in str(error.value)
+    assert "data.one_sided: true" in str(error.value)
+    assert not (tmp_path / "out" / "train.json").exists()
+
+
+def no(text: str) -> str:
+    return text.replace("{YES}", "{NO}")
+
+
+@pytest.mark.parametrize(
+    ("lessons", "refused"),
+    [
+        ({"cv": ["YES YES", "NO NO"]}, None),
+        ({"cv": ["YES YES", "YES NO", "NO NO"]}, None),  # a wrong one beside right ones
+        ({"cv": ["YES YES", "YES YES"]}, "cv: 2 rightly YES, 0 rightly NO"),
+        ({"cv": ["YES YES", "NO YES"]}, "cv: 1 rightly YES, 0 rightly NO"),  # both truths, one answer
+        ({"cv": ["YES YES", "YES NO"]}, "cv: 1 rightly YES, 0 rightly NO"),  # both answers, one truth
+        ({"cv": ["YES YES", "NO NO"], "mg": ["NO NO"]}, "mg: 0 rightly YES, 1 rightly NO"),
+        ({"cv": ["YES NO", "NO YES"]}, "cv: 0 rightly YES, 0 rightly NO"),
+    ],
+)
+def test_of_each_task_both_answers_are_taught_rightly(tmp_path: Path, lessons, refused: str | None) -> None:
+    """``"YES NO"``: the truth is YES, the lesson says NO."""
+    folders = []
+    for task, pairs in lessons.items():
+        for number, pair in enumerate(pairs):
+            truth, said = pair.split()
+            text = GOOD if said == "YES" else tuple(map(no, GOOD))
+            trace = inspect(text)
+            made = record(trace, id=f"{task}-{number}", truth=truth, task=task)
+            Store.make(tmp_path / f"{task}-{number}").add(made, trace.pictures)
+            folders.append(str(tmp_path / f"{task}-{number}"))
+    found = read_lessons(DataPart(trajectories=tuple(folders), at_least="draft"))
+    if refused is None:
+        refuse_one_sided(found)
+        return
+    with pytest.raises(UserError, match="with one answer only") as error:
+        refuse_one_sided(found)
+    assert f"got: {refused}\n" in str(error.value)
+
+
+def test_a_lesson_without_an_answer_has_nothing_to_weigh(config: Config, tmp_path: Path) -> None:
+    folder_of(
+        tmp_path / "drafts",
+        [inspect(GOOD), inspect([*GOOD[:2], "<think>Broad.</think>\nThe answer is YES."])],
+    )
+    told = config(
+        data={"trajectories": [str(tmp_path / "drafts")]}, inspection={"prompt": "guideline"}, answer_weight=2
+    )
+    with pytest.raises(UserError, match="answer_weight weighs the YES or NO") as error:
+        train(told, tmp_path / "out")
+    assert "where: trajectories star-1\n" in str(error.value)
 
 
 def test_a_task_that_is_named_must_have_trajectories(config: Config, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ The ids are those that the vetter ``transformers:`` feeds the same model, since 
 what the assistant wrote, its end-of-turn token included; on nothing of what it was told or shown.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,10 +11,8 @@ from typing import Any, Protocol
 import torch
 
 from specvi_agents.models.local.chat import Chat, Spoken
+from specvi_agents.parsing import find_answer
 from specvi_benchmark.errors import UserError
-
-_BOXED = re.compile(r"\\boxed\{[ \t\n\r\f\v]*(yes|no)[ \t\n\r\f\v]*\}", re.IGNORECASE | re.ASCII)
-"""An answer that is one, as the evaluator's parser reads it."""
 
 IGNORED = -100
 """Label of a token without loss, as in `torch.nn.functional.cross_entropy`."""
@@ -146,11 +143,12 @@ def _labels(
 
 
 def _answer(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return where in the text the answer's word stands: of the last turn, in its last box. (0, 0): nowhere."""
+    """Return where in the text the word stands that the evaluator reads of the last turn. (0, 0): nowhere."""
     if not spans:
         return 0, 0
-    found = list(_BOXED.finditer(text, *spans[-1]))
-    return found[-1].span(1) if found else (0, 0)
+    start, stop = spans[-1]
+    found = find_answer(text[start:stop])
+    return (start + found[0], start + found[1]) if found else (0, 0)
 
 
 def collate(rows: Sequence[Encoded], pad: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ tiny model that was built for it, ``model/`` the result. The same command on the
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -40,6 +41,9 @@ STATE_FILE = "trainer_state.json"
 """What transformers writes last into a checkpoint: one with it is whole."""
 
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft")
+_OWN = re.compile(r"base|log\.jsonl|\.base\.tmp|\.train\.json\..*\.tmp")
+"""What a training that was killed before its record stood may have left."""
+
 _DECISIVE = ("recipe", "config", "base", "data", "dev")
 
 
@@ -107,9 +111,14 @@ class TrainFolder:
     def _refuse_strangers(self) -> None:
         """Raise if the folder holds something else than a training, before anything is written into it."""
         if (self.path / RECORD_FILE).is_file():
+            if (self.path / "config.json").is_file():
+                raise UserError(
+                    "this is a trained model, not the folder of a training",
+                    where=self.path,
+                    fix="name the folder it lies in, or a new one, with --out",
+                )
             return
-        known = {self.base.name, LOG_FILE}
-        if strangers := sorted(p.name for p in self.path.iterdir() if p.name.lstrip(".") not in known):
+        if strangers := sorted(p.name for p in self.path.iterdir() if not _OWN.fullmatch(p.name)):
             raise UserError(
                 "the folder is not empty",
                 where=self.path,
@@ -122,6 +131,8 @@ class TrainFolder:
         self, config: Recipe, *, base: Mapping[str, Any], data: Mapping[str, Any], dev: Split | None
     ) -> tuple[TrainRecord, Path | None]:
         """Begin a training or go on with it: return its record, and the checkpoint to go on from.
+
+        One that has ended is left as it is, unless its model is gone: then it goes on from its last checkpoint.
 
         Raises
         ------
@@ -139,6 +150,10 @@ class TrainFolder:
                 started=now(),
             )
         )
+        if record.ended is not None:
+            if (self.model / RECORD_FILE).is_file():
+                return record, None
+            record = record.model_copy(update={"ended": None, "outcome": None})
         return record, self.last_checkpoint()
 
     def open(self, asked: TrainRecord) -> TrainRecord:

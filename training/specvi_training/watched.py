@@ -110,6 +110,11 @@ class LogCallback(TrainerCallback):  # type: ignore[misc]  # a foreign class
         self._folder = folder
         self._report = report
 
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Have the last steps told of, though they be fewer than those between two lines."""
+        if state.global_step >= state.max_steps:
+            control.should_log = True
+
     def on_log(
         self,
         _args: Any,

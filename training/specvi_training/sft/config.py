@@ -24,6 +24,8 @@ class DataPart(StrictModel):
         Of each task at most so many, the first by a hash of their ids, half of them YES if there are enough.
     max_tokens
         Longest row.
+    one_sided
+        Take tasks too whose lessons rightly answer only YES, or only NO: a model learns to say that of everything.
     in_memory
         Keep pictures as tensors, for small sets; else they are made anew in every epoch.
     """
@@ -33,6 +35,7 @@ class DataPart(StrictModel):
     tasks: tuple[str, ...] = ()
     limit: PositiveInt | None = None
     max_tokens: PositiveInt = 32_768
+    one_sided: bool = False
     in_memory: bool = False
 
 
@@ -42,7 +45,8 @@ class SftConfig(Recipe):
     Attributes
     ----------
     answer_weight
-        Weight in the loss of the tokens that say YES or NO; of all others 1, as in the paper.
+        Weight in the loss of the tokens that say YES or NO in the answer's box; of all others 1, as in the paper. The
+        logged loss is the weighted sum over the number of tokens, and so no mean a token unless it is 1.
     """
 
     recipe: Literal["sft"] = "sft"

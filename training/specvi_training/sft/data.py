@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from specvi_agents.environment import EnvironmentOptions
+from specvi_agents.parsing import find_answer
+from specvi_agents.rereading import reread
 from specvi_agents.trajectories.conversation import Said, conversation
 from specvi_agents.trajectories.records import Trajectory
 from specvi_agents.trajectories.store import read
@@ -74,7 +76,17 @@ def read_lessons(part: DataPart) -> tuple[Lesson, ...]:
             expected=f"tasks among {', '.join(sorted(there))}",
         )
     chosen = found if part.limit is None else _limited(found, part.limit)
-    return tuple(Lesson(one, conversation(one.record, one.trace)) for one in chosen)
+    lessons = tuple(Lesson(one, conversation(one.record, one.trace)) for one in chosen)
+    if twice := [
+        one for (one, _), count in Counter((one.id, one.messages) for one in lessons).items() if count > 1
+    ]:
+        raise UserError(
+            "trajectories would be learnt twice, word for word",
+            where=f"data.trajectories: {', '.join(part.trajectories)}",
+            got=examples(twice),
+            fix="name each folder once, and no copy of one",
+        )
+    return lessons
 
 
 def _limited(found: Sequence[Trajectory], limit: int) -> list[Trajectory]:
@@ -91,6 +103,37 @@ def _limited(found: Sequence[Trajectory], limit: int) -> list[Trajectory]:
             ranked.append((places[one.record.truth], one))
         chosen += [one for _, one in sorted(ranked, key=lambda pair: pair[0])][:limit]
     return chosen
+
+
+def refuse_one_sided(lessons: Sequence[Lesson]) -> None:
+    """Raise if of a task no lesson answers YES, or none NO, and is right."""
+    right: dict[str, Counter[str]] = {}
+    for lesson in lessons:
+        record, said = lesson.trajectory.record, reread([lesson.trajectory.trace])
+        counts = right.setdefault(record.task, Counter(YES=0, NO=0))
+        counts[record.truth] += (said.answer or said.answer_lenient) == record.truth
+    if one_sided := {task: counts for task, counts in sorted(right.items()) if not all(counts.values())}:
+        raise UserError(
+            "a task is taught with one answer only, and a model learns to say that of everything",
+            where=f"data: {', '.join(one_sided)}",
+            expected="of each task some lessons that rightly answer YES, and some that rightly answer NO",
+            got="; ".join(
+                f"{task}: {had['YES']} rightly YES, {had['NO']} rightly NO" for task, had in one_sided.items()
+            ),
+            fix="draft, screen or accept more of the task, raise data.limit, or leave the task out with data.tasks; "
+            "if one answer is what you mean to teach, write data.one_sided: true",
+        )
+
+
+def refuse_without_answer(lessons: Sequence[Lesson]) -> None:
+    """Raise if a lesson has no word that says YES or NO, for that is what `answer_weight` weighs."""
+    if without := [lesson.id for lesson in lessons if not find_answer(lesson.messages[-1].text)]:
+        raise UserError(
+            "answer_weight weighs the YES or NO of the answer's box, and there is none",
+            where=f"trajectories {examples(without)}",
+            expected=r"an end with <answer> and one \boxed{YES} or \boxed{NO} in it",
+            fix="learn from screened ones (data.at_least: screened), or leave answer_weight out",
+        )
 
 
 def refuse_other_inspection(lessons: Sequence[Lesson], options: EnvironmentOptions) -> None:

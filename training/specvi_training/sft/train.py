@@ -26,8 +26,10 @@ from specvi_training.sft.data import (
     boilerplate,
     describe,
     read_lessons,
+    refuse_one_sided,
     refuse_other_inspection,
     refuse_overlap,
+    refuse_without_answer,
 )
 from specvi_training.watched import Report, WatchedTrainer, callbacks, finish, shared_arguments
 
@@ -40,17 +42,16 @@ class WatchedSftTrainer(WatchedTrainer, SFTTrainer):  # type: ignore[misc]  # a 
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """Return the mean loss a token: TRL's own, unless the answer's word weighs more."""
-        decides = inputs.pop("decides")
-        if self.answer_weight == 1 or not self.model.training:
-            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        outputs = model(**inputs, use_cache=False, fused_lm_head=True)  # TRL's head: log-probabilities alone
-        weights = 1 + (self.answer_weight - 1) * decides[:, 1:]  # log-probabilities are of the next token
-        tokens = outputs.label_mask.sum() if num_items_in_batch is None else num_items_in_batch
-        devices = (
-            self.accelerator.num_processes if num_items_in_batch is not None else 1
-        )  # averaged over them
-        return -(weights * outputs.log_probs).sum() / tokens * devices
+        """Return TRL's loss of weighted log-probabilities: their sum over the number of tokens that are learnt."""
+        weights = 1 + (self.answer_weight - 1) * inputs.pop("decides")[:, 1:]  # of the next token
+
+        def weighted(**named: Any) -> Any:
+            outputs = model(**named)
+            outputs.log_probs = outputs.log_probs * weights
+            return outputs
+
+        asked = model if self.answer_weight == 1 else weighted
+        return super().compute_loss(asked, inputs, return_outputs, num_items_in_batch)
 
 
 class Rows:
@@ -89,6 +90,10 @@ def train(config: SftConfig, out: Path, report: Report = lambda _: None) -> Trai
     with folder.held():
         options = config.agent_options()
         lessons = read_lessons(config.data)
+        if not config.data.one_sided:
+            refuse_one_sided(lessons)
+        if config.answer_weight != 1:
+            refuse_without_answer(lessons)
         refuse_other_inspection(lessons, options.environment)
         dev = None if config.dev is None else dev_candidates(config.dev)
         if dev is not None:
@@ -136,6 +141,9 @@ def make_trainer(
     trainer.remove_callback(PrinterCallback)  # the log tells it better
     trainer.scorer = scorer
     trainer.answer_weight = config.answer_weight
+    # Qwen-VL's own loss can't be told how many tokens a step has, and says so; TRL's, which is used, can. Untold, it would
+    # be a mean of the means of devices and passes, in which a token counts more the fewer stand beside it.
+    trainer.model_accepts_loss_kwargs = True
     return trainer
 
 
