@@ -29,6 +29,7 @@ KINDS: Mapping[str, Kind] = {
     "gaianet-style": "deep-learning",
     "specformer": "deep-learning",
     "spectrum-net": "deep-learning",
+    "ensemble": "ensemble",
     "scripted": "agent",
     "brief": "agent",
     "openai": "agent",

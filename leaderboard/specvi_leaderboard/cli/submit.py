@@ -13,7 +13,7 @@ TEMPLATE = """\
 name: My system 1.0            # letters, digits, blank . _ + ( ) -
 authors: [Your Name]
 date: 2026-01-31               # of the answers
-kind: agent                    # constant, rules, classical, deep-learning, vlm, agent or people
+kind: agent                    # constant, rules, classical, deep-learning, ensemble, vlm, agent or people
 licence: Apache-2.0            # SPDX, or proprietary
 training:                      # every set it has learnt from; leave out for constant, rules and people
   - name: SpecVI-Bench train

@@ -27,8 +27,8 @@ from specvi_leaderboard.submissions.text import (
 )
 
 SCHEMA_VERSION: Literal[1] = 1
-Kind = Literal["constant", "rules", "classical", "deep-learning", "vlm", "agent", "people"]
-LEARNT: tuple[Kind, ...] = ("classical", "deep-learning", "vlm", "agent")
+Kind = Literal["constant", "rules", "classical", "deep-learning", "ensemble", "vlm", "agent", "people"]
+LEARNT: tuple[Kind, ...] = ("classical", "deep-learning", "ensemble", "vlm", "agent")
 """Kinds that have seen examples: they declare which."""
 
 

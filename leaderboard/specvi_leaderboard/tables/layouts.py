@@ -18,6 +18,7 @@ HEADINGS: dict[Kind | None, str] = {
     "rules": "Rules",
     "classical": "Classical learners",
     "deep-learning": "Deep learning",
+    "ensemble": "Ensembles",
     "vlm": "Vision-language models",
     "agent": "Agents",
     "people": "People",

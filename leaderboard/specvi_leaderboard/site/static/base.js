@@ -91,10 +91,13 @@ const SpecVI = (() => {
     return list(kinds.size === 1 ? found.map((name, k) => k < found.length - 1 ? name.replace([...kinds][0], "") : name) : found);
   }
 
+  /* A name, which may break after its commas and colons. */
+  const system_name = (name) => el("bdi", null, name.split(/(?<=[,:])/).flatMap((part, k) => k ? [el("wbr"), part] : [part]));
+
   /* ---- links between pages ---- */
 
   const system_link = (board, system) =>
-    el("a", { href: address("system.html", { board: boardParam(board), id: system.id }) }, el("bdi", null, system.name));
+    el("a", { href: address("system.html", { board: boardParam(board), id: system.id }) }, system_name(system.name));
   const candidate_address = (board, group, id, system) =>
     address("candidate.html", { board: boardParam(board), group, id, system });
   const boardParam = (id) => site().boards.length > 1 ? id : null;
@@ -173,5 +176,5 @@ const SpecVI = (() => {
   });
 
   return { put, load, el, svg, fill, byId, into: put_in, state, address, keep, share, percent, whole, amount, span, signed, rank,
-    sorry, list, plural, features, TRACKS, ABOUT_TRACKS, class_name, site, board, boardParam, system_link, candidate_address, table, page };
+    sorry, list, plural, features, TRACKS, ABOUT_TRACKS, class_name, site, board, boardParam, system_name, system_link, candidate_address, table, page };
 })();

@@ -354,7 +354,7 @@
     const track = data.tracks[0], ranks = SpecVI.ranks.whole(SpecVI.ranks.of_track(track));
     const ranked = track.lines.filter((line) => line.rank);
     if (!ranked.length) { into("headline", "No system is ranked yet"); return; }
-    const name = (line) => el("bdi", null, data.systems[line.s].name);
+    const name = (line) => SpecVI.system_name(data.systems[line.s].name);
     const first = ranked[0], found = ranks.get(first.s), [value, low, high] = of(first.f1);
     const tied = found.tied.map((place) => data.systems[place].name);
     const others = tied.length > 3 ? plural(tied.length, "system") : list(tied);
