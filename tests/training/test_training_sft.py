@@ -386,7 +386,7 @@ def test_one_answer_only_is_not_taught_unasked(config: Config, make_split, tmp_p
     assert 0 < said_no < 6
     assert f"cv: 0 rightly YES, {said_no} rightly NO" in str(error.value)
     assert "data.one_sided: true" in str(error.value)
-    assert not (tmp_path / "out" / "train.json").exists()
+    assert not (tmp_path / "out").exists()
 
 
 def no(text: str) -> str:

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -106,7 +106,12 @@ class TrainFolder:
             return
         with locked(self.path, refuse):
             self._refuse_strangers()
-            yield
+            try:
+                yield
+            except UserError:
+                with suppress(OSError):  # refused before anything was written: nothing is left
+                    self.path.rmdir()
+                raise
 
     def _refuse_strangers(self) -> None:
         """Raise if the folder holds something else than a training, before anything is written into it."""
